@@ -1,4 +1,4 @@
-"""What surrounds a run: its summary, its audit, its tables; and what a small run costs in all."""
+"""Time the summary, audit and tables of a run, and a small run in all."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ THREADS_METHOD = (
 DECIDED_JOBS, DECIDED_LIMIT_S = 10_000, 10.0
 DECISIONS_METHOD = (
     "Processor time of `Result.audit(level='decisions')` of 10,000 Philly-like jobs: the readable "
-    "engine decides again. `shown`: whose decisions those are that it affords."
+    "engine decides again. `shown`: the share of decisions that it checks."
 )
 TEN_SIMULATE_US, TEN_JUDGED_US, RUNS_PER_S = 60.0, 150.0, 2_000.0
 POLICIES = ("fifo", "sjf", "srtf", "easy")

@@ -1,4 +1,4 @@
-"""Assignment and transportation against SciPy's assignment, on the same costs in the same run."""
+"""Time assignment and transportation against SciPy's assignment, on the same costs."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def section(repeats: int) -> Section:
     }
     ratios = {name: _compare(out, name, cost, repeats) for name, cost in problems.items()}
     out.bars += [
-        Bar(f"{name}, beside SciPy", ratio, 5, "x", True) for name, ratio in ratios.items()
+        Bar(f"{name}, against SciPy", ratio, 5, "x", True) for name, ratio in ratios.items()
     ]
     _change(out, next(iter(problems.values())).copy(), random)
     _jobs_on_types(out, random, repeats)
@@ -96,7 +96,7 @@ def _change(out: Section, cost: Float64, random: np.random.Generator) -> None:
         found = solver.change_row(int(row), cost[row])
         samples.append(time.process_time() - begin)
     if not np.isclose(found.cost, assign(cost).cost):
-        raise RuntimeError("changed rows: not what solving anew gives")
+        raise RuntimeError("changed rows: differs from a new solution")
     timing = Timing(tuple(samples))
     out.rows.append((f"one row changed, {SIZE} x {SIZE}", _ms(timing), "-", "-"))
     out.notes.append(f"The slowest of {CHANGES} changed rows took {max(samples) * 1e3:.2f} ms.")

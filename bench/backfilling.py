@@ -1,4 +1,4 @@
-"""What reservations cost ``conservative``, whose jobs end when expected or earlier."""
+"""Measure the cost of reservations in ``conservative``, with exact and long estimates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The floor from Python: builds ``bench/floor`` on demand and runs its loops."""
+"""The baseline loops from Python: builds ``bench/floor`` on demand and runs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runs of a study without a sweep, in bare processes that share nothing: its floor."""
+"""Run a study without a sweep, in bare processes that share nothing: the baseline loop."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from gpusched.bounds.registry import TOTAL_JCT, known_bounds
 POLICIES = ("srtf", "srsf", "sjf", "swf", "serverfilling-srpt", "2d-las")
 NEW = ("shared-cost", "priced-time")
 METHOD = (
-    "The least mean JCT of " + ", ".join(f"`{name}`" for name in POLICIES) + " under "
+    "The lowest mean JCT of " + ", ".join(f"`{name}`" for name in POLICIES) + " under "
     "`consolidated`, services known and restarts free, over each bound less 1; of the generated "
     "workloads seed 0. `before`: over the best bound but the last two."
 )

@@ -1,4 +1,4 @@
-"""What whole commands cost: processor time, time on the clock, and the size of their page."""
+"""Measure whole commands: processor time, wall time, and the size of their page."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def section(repeats: int, names: tuple[str, ...] = tuple(COMMANDS)) -> Section:
     """Run each command ``repeats`` times in processes of its own, in turn."""
     out = Section(
         "gpusched compare",
-        "Whole processes with their files, in turn: the least of their processor times, with what "
+        "Whole processes with their files, in turn: their lowest processor times, with what "
         f"their clock and their page say; {repeats} of each.",
         ("command", "processor s", "s", "page MB"),
     )

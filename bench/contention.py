@@ -1,4 +1,4 @@
-"""What speeds that depend on placement, and contention, cost on a whole trace."""
+"""Measure the cost of placement-dependent speeds and contention on a whole trace."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ RACKS = Network("racks of 16, 4:1", 16, 4.0)
 
 @dataclass(frozen=True)
 class Case:
-    """A run of the table; ``contention`` None stands for the speed ``fixed``."""
+    """A run of the table; ``contention`` None means the speed ``fixed``."""
 
     policy: str
     placement: str

@@ -1,4 +1,4 @@
-"""What an event costs against the cluster, the share of rings, and their width."""
+"""Measure the cost of an event by cluster size, share of rings, and their size."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ SERIES_LOAD = 0.5
 SERIES_NIC_GBPS = 100.0
 MODEL = "resnet152"  # at 100 Gbit/s it loses little by sharing, so that no queue builds up
 METHOD = (
-    f"`fifo-skip` at load {SERIES_LOAD}, ResNet-152, NICs of {SERIES_NIC_GBPS:g} Gbit/s; gangs of "
+    f"`fifo-skip` at load {SERIES_LOAD}, ResNet-152, NICs of {SERIES_NIC_GBPS:g} Gbit/s; jobs of "
     "1 GPU, and a share of wide ones from 2 GPUs to the width given, drawn evenly. More servers: "
     "the same jobs, arriving faster in proportion. `affected`: rates computed per event (an "
     "arrival or a finish). `us per event`: processor time of `ring` with `shared`, and of `fixed`, "
-    "the least of the repetitions; `us per rate` is the difference over the rates."
+    "the minimum of the repetitions; `us per rate` is the difference over the rates."
 )
 COLUMNS = (
     "series",
@@ -92,7 +92,7 @@ def gangs(jobs: int, at: Setting) -> gs.Trace:
 
 
 def measure(jobs: int, repeats: int) -> Iterator[Point]:
-    """Time every setting, beside the same at fixed speed."""
+    """Time every setting, and the same at fixed speed."""
     for at in SETTINGS:
         yield _point(at, jobs, repeats)
 

@@ -1,4 +1,4 @@
-"""Dancer on 3 x 256 GPUs: how long a decision takes within a run, and what the run remembers."""
+"""Dancer on 3 x 256 GPUs: time per decision within a run, and memory of the run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RESTART_S = 30.0
 SLOT_US = 300_000_000  # dancer's own
 LOADS = (1.0, 2.0)
 GAVEL = "gavel/simulation_throughputs.json"
-# A model's speed on each type beside a V100, and how it scales: GPUs ** exponent.
+# A model's speed on each type relative to a V100, and how it scales: GPUs ** exponent.
 MODELS = tuple(
     (p100, k80, exponent)
     for p100, k80 in ((0.6, 0.3), (0.5, 0.12), (0.8, 0.5))
@@ -46,7 +46,7 @@ MEMORY_METHOD = (
     "A process of its own for each size, measured as in the section Memory, load 1. `growth`: of "
     "the resident memory from a tenth of the jobs on, a job. `result`: the columns, the interval "
     "log and the decisions as they are handed out, a job; the core keeps as much. What a run needs "
-    "beside its result does not grow with the jobs if the two agree."
+    "besides its result does not grow with the jobs if the two agree."
 )
 MEMORY_COLUMNS = ("jobs", "peak beyond the trace MB", "growth bytes", "result bytes")
 
@@ -140,7 +140,7 @@ def _memory(sizes: tuple[int, ...]) -> Section:
         out.rows.append((f"{jobs:,}", f"{peak / 1e6:.1f}", f"{growth:,}", f"{result:,}"))
         # In all: what doubles its room now and then is uneven, but not proportional to the jobs.
         other = (growth - result) * 0.9 * jobs / 1e6
-        out.bars.append(Bar(f"growth beside the result, {jobs:,} jobs", other, OTHER_MB, "MB"))
+        out.bars.append(Bar(f"growth besides the result, {jobs:,} jobs", other, OTHER_MB, "MB"))
     return out
 
 

@@ -84,7 +84,7 @@ def field_study(
     data
         The folder of the published traces; None: ``$GPUSCHED_DATA``.
     more, only
-        Policies beside those of the study, or in their place, with options.
+        Policies in addition to those of the study, or instead of them, with options.
     num_seeds
         Fewer of the study's seeds.
     """

@@ -1,4 +1,4 @@
-"""Count the files of the package in which something runs: by a simulation, a metric, and so on.
+"""Count the files of the package that a simulation, a metric and so on execute.
 
     python -m bench.files_run [--names]
 

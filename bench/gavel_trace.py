@@ -1,4 +1,4 @@
-"""Gavel's objectives on the jobs of its own trace, beside what its simulator takes for them."""
+"""Gavel's objectives on the jobs of its own trace, against its own simulator."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ METHOD = (
 
 
 def section(repeats: int) -> Section:
-    """Measure each objective; an empty table with a note where the trace is not at hand."""
+    """Measure each objective; an empty table with a note if the trace is missing."""
     out = Section("Gavel's own trace", METHOD, ("objective", "s", "digest"))
     table, jobs = find_data(TABLE), find_data(TRACE)
     if table is None or jobs is None:

@@ -1,4 +1,4 @@
-"""How far off the answers on a base case are, by its grade, at made-up sites.
+"""Measure the errors of what-if answers, by their grade, at made-up sites.
 
 ``python -m bench.grade_study`` prints the table of docs/explanation/fidelity.md.
 At a made-up site all is known, so what a what-if says can be held against what the change does
@@ -40,7 +40,7 @@ Case = tuple[str, str]
 
 @dataclass(frozen=True)
 class Answer:
-    """What a base case answers to a change, beside what the change does at the site.
+    """The answer of a baseline to a change, and the effect of the change at the site.
 
     Attributes
     ----------

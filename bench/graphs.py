@@ -1,4 +1,4 @@
-"""A-SRPT on job graphs, and predictors that learn in the course of a run: whole traces."""
+"""A-SRPT on job graphs, and predictors that learn during a run: whole traces."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ DOUBLED_METHOD = (
 )
 DOUBLED_COLUMNS = ("workload", "policy", "seconds", "twice the jobs", "changes", "instants",
                    "a change")  # fmt: skip
-# Beside the policies of the registry with their own defaults.
+# Besides the registered policies with their defaults.
 OPTIONS = (
     "easy:backfill=shortest",
     "easy:depth=50",
@@ -55,7 +55,7 @@ OPTIONS = (
     "elasticflow:admission=batch",
     "edf-greatest:admission=true",
 )
-_CUT_ALPHA = 0.4  # of a bar whose run was ended
+_CUT_ALPHA = 0.4  # of the bar of a run that was stopped
 
 
 @dataclass(frozen=True)

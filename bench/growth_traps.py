@@ -17,7 +17,7 @@ from bench.workloads import GPUS_PER_SERVER, SEED, philly
 MOST_GROWTH = 1.25
 """Times the growth of the size: n log n, and caches that larger ones leave."""
 METHOD = (
-    "Processor time of a run at two sizes, the least of repetitions. `growth` is how many times "
+    "Processor time of a run at two sizes, the minimum of repetitions. `growth` is how many times "
     "longer the larger takes, over how many times larger it is: 1 is linear."
 )
 Made = tuple[gs.Trace, gs.Cluster]

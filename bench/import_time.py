@@ -1,4 +1,4 @@
-"""What ``import gpusched`` costs beyond ``import numpy``."""
+"""Measure the cost of ``import gpusched`` beyond ``import numpy``."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def of_runs(replay: str, case: Path, num_runs: int) -> int:
     told = subprocess.run(command, capture_output=True, text=True, check=True).stderr
     found = re.search(r"Collected : (\d+)", told)
     if found is None:
-        raise RuntimeError(f"valgrind says nothing of instructions: {told}")
+        raise RuntimeError(f"no instruction count in the output of valgrind: {told}")
     return int(found[1])
 
 

@@ -46,7 +46,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Coverage:
-    """How often intervals held the truth, and p was at most 5 % though labels were drawn by lot.
+    """How often intervals contained the true value, and p was at most 5% under random labels.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ def _of_population(name: str, values: Float64, base: Float64, *, is_paired: bool
 
 
 def coverage(kind: Kind, num: int, *, experiments: int, seed: int = 1) -> Coverage:
-    """Count the experiments of ``num`` pairs whose interval holds the truth."""
+    """Count the experiments of ``num`` pairs whose interval contains the true value."""
     random = np.random.default_rng([seed, num])
     held = false = 0
     widths, level = [], math.nan
@@ -221,7 +221,7 @@ def main() -> None:
     parser.add_argument("--experiments", type=int, default=2_000)
     parser.add_argument("--markdown", type=Path)
     parser.add_argument("--noise", action="store_true", help="only what noise recommends")
-    parser.add_argument("--runs", type=Path, help="make the stored runs anew, and no table")
+    parser.add_argument("--runs", type=Path, help="repeat the stored runs, without a table")
     given = parser.parse_args()
     if given.runs is not None:
         make_runs().write_parquet(given.runs)

@@ -1,4 +1,4 @@
-"""A forest of iterations beside one of seconds, under a-srpt-by-work: where each recurs.
+"""A forest of iterations against one of seconds, under a-srpt-by-work: where each recurs.
 
     python -m bench.iterations [--seeds 2000 2019]
 

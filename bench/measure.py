@@ -1,4 +1,4 @@
-"""Time functions side by side, and say on which machine."""
+"""Time functions in turn, and describe the machine."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def peak_bytes() -> int:
 
 
 def resident_bytes() -> int:
-    """Return the resident memory; its peak where the system does not tell."""
+    """Return the resident memory; its peak if the system does not report it."""
     return _status_bytes("VmRSS:")
 
 

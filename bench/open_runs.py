@@ -1,4 +1,4 @@
-"""What it costs to go through a run in steps, and to fork one."""
+"""Measure the cost of stepping through a run, and of forking one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FORECAST_WAITING, FORECAST_S = 1_000, 2.0
 FORECAST_METHOD = (
     f"512 GPUs, {FORECAST_WAITING:,} jobs wait; `gs.when` of the last of them, 1,000 samples in "
     "two threads, without alternatives, and with or without the jobs that come later (the cluster "
-    "is overloaded, and who comes first may pass for weeks): time on the clock."
+    "is overloaded, and earlier jobs may be overtaken for weeks): time on the clock."
 )
 POLICIES = ("fifo", "sjf", "easy", "srtf", "2d-las", "conservative", "a-srpt")
 

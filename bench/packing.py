@@ -1,4 +1,4 @@
-"""What CPU, memory and shares of GPUs cost a run: jobs per second for each placement."""
+"""Measure the cost of CPU, memory and GPU shares: jobs per second for each placement."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def workload(jobs: int, servers: int, load: float = LOAD) -> tuple[gs.Trace, gs.
 
 
 def workload_of_kinds(jobs: int, servers: int, kinds: int) -> tuple[gs.Trace, gs.Cluster]:
-    """Draw a trace whose workers ask for one of ``kinds`` pairs of CPU and memory."""
+    """Draw a trace whose workers request one of ``kinds`` pairs of CPU and memory."""
     _, plain, cluster = workload(jobs, servers)
     random = np.random.Generator(np.random.PCG64(SEED))
     kind = random.permutation(jobs) % kinds
@@ -66,7 +66,7 @@ def _few_kinds(jobs: int, random: np.random.Generator) -> Columns:
 def _with_demands(plain: gs.Trace, columns: Columns) -> gs.Trace:
     shares, cpu, memory = columns
     gpus = np.asarray(plain.gpus)
-    is_even = gpus > 6  # asks for no more than its part of the server, or nobody could hold it
+    is_even = gpus > 6  # requests at most its part of the server, or it would never fit
     return gs.Trace.from_columns(
         submit_s=plain.submit_us / 1e6,
         service_s=plain.service_us / 1e6,

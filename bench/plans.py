@@ -1,4 +1,4 @@
-"""How long a plan of SJF-BCO takes: the search over theta and kappa with its simulations."""
+"""Time a plan of SJF-BCO: the search over theta and kappa with its simulations."""
 
 from __future__ import annotations
 

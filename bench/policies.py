@@ -81,7 +81,7 @@ class Run:
 
 
 def names() -> list[str]:
-    """Return every registered policy but the aliases, which are what they stand for."""
+    """Return every registered policy except aliases."""
     return [name for name, info in gs.policies().items() if not info.alias_of]
 
 
@@ -177,7 +177,7 @@ def run(trace: gs.Trace, cluster: gs.Cluster, speed: str, policy: Any, limit_s: 
 
 
 class TimedPolicy:
-    """A scheduler whose decisions are timed, be it native or written in Python."""
+    """A scheduler with timed decisions, native or written in Python."""
 
     def __init__(self, name: str) -> None:
         made = gs.policies()[name].python_class

@@ -1,4 +1,4 @@
-"""What preemption costs on servers: processor time by policy, per job and per change."""
+"""Measure the cost of preemption on servers: processor time by policy, job and change."""
 
 from __future__ import annotations
 

@@ -27,11 +27,11 @@ OPTIONS = (
     "2d-las:promote=8",
 )
 TYPES = ("V100", "P100", "T4")
-# Of six models beside the first type: where a job is on one server, and where it is on several.
+# Speeds of six models relative to the first type: on one server, and on several.
 TOGETHER = tuple((1.0, 0.5 + 0.06 * model, 0.3 + 0.07 * model) for model in range(6))
 SPREAD = tuple((0.7, 0.3 + 0.06 * model, 0.2 + 0.05 * model) for model in range(6))
 WIDTHS = (1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, 64, 128, 256, 512)
-# Loads at which somebody waits, as GPUs of the fastest type or without contention.
+# Loads at which jobs wait, as GPUs of the fastest type or without contention.
 LOADS = {("types", 64): 0.55, ("types", 512): 1.3, ("links", 64): 0.9, ("links", 512): 1.6}
 METHOD = (
     "{jobs:,} Philly-like jobs at load 0.9, `consolidated`, servers of 8 GPUs; thousand jobs/s of "

@@ -1,4 +1,4 @@
-"""What an order written in Python costs a scheduling point beyond its own body."""
+"""Measure the overhead of an order written in Python, per scheduling point."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ METHOD = (
     f"One job ends and one arrives at each instant, so that {ACTIVE} jobs are active at each of "
     f"{POINTS:,} scheduling points, half of them running. The order is `srtf` in Python "
     "(`view.remaining_us(jobs)`), under `consolidated` on 4 servers of 8; all finishes are equal "
-    "to the native twin's. The body of `rank` times itself with two reads of the clock. Overhead "
-    "is the Python run less the bodies less the native twin's run."
+    "to the native order's. The body of `rank` times itself with two reads of the clock. Overhead "
+    "is the Python run minus the bodies minus the native run."
 )
 COLUMNS = (
     "lifetime",
@@ -33,7 +33,7 @@ COLUMNS = (
     "jobs ranked a point",
     "run us/point",
     "its bodies",
-    "native twin",
+    "native order",
     "overhead",
 )
 
@@ -66,7 +66,7 @@ class ClockSrtf(ServiceSrtf):
 
 
 def section(repeats: int) -> Section:
-    """Measure orders of both lifetimes beside the native twin."""
+    """Measure orders of both lifetimes against the native one."""
     out = Section("An order in Python", METHOD, COLUMNS)
     trace = steady_trace(ACTIVE, POINTS)
     cluster = gs.Cluster.uniform(servers=ACTIVE // 2 // GPUS_PER_SERVER, gpus=GPUS_PER_SERVER)
@@ -79,7 +79,7 @@ def section(repeats: int) -> Section:
             return gs.simulate(trace, cluster, policy=orders[-1])
 
         if not np.array_equal(run().schedule.finish_us, twin):
-            raise AssertionError(f"{kind.__name__} and its native twin disagree")
+            raise AssertionError(f"{kind.__name__} and the native order disagree")
         native, whole = interleave(
             [
                 lambda: gs.simulate(trace, cluster, policy="srtf").wall_s,

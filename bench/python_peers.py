@@ -64,7 +64,7 @@ def section(jobs: int, repeats: int) -> Section:
 
 
 def heap_loop(columns: Columns, num_gpus: int) -> list[int]:
-    """Strict FIFO as a recurrence on a heap of finishes: the least Python, for FIFO alone."""
+    """Strict FIFO as a recurrence on a heap of finishes: minimal Python, for FIFO only."""
     submit, service, gpus = columns
     finish = [0] * len(submit)
     running: list[tuple[int, int]] = []

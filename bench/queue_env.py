@@ -1,4 +1,4 @@
-"""How many decisions a second the environments of Gymnasium take; how soon laws find bugs."""
+"""Measure decisions per second of Gymnasium environments, and time to find planted bugs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EPISODE, SLOTS = 256, 128
 METHOD = (
     f"Episodes of {EPISODE} jobs, {SLOTS} slots shown, one core; each decision is the first job "
     "that is allowed, so that the environment is timed and no learner. Observations, masks and "
-    "rewards are copied out in each step, and episodes that are over begin anew. Medians. "
+    "rewards are copied out in each step, and finished episodes restart. Medians. "
     "deep-batch-scheduler is the environment of RLScheduler (DIR-LAB/deep-batch-scheduler, "
     f"`HPCSimPickJobs.py`), from the folder that {PEER} names, on its `lublin_256.swf` with gym "
     "and TensorFlow, which it does not use there, left out; gpusched reads the same file. Its "
@@ -70,7 +70,7 @@ def laws_section() -> Section:
     method = (
         "Seconds until `gpusched.testing` has found a planted bug and made it small, once each."
     )
-    out = Section("Planted bugs", method, ("bug", "law", "workloads", "s"))
+    out = Section("Planted bugs", method, ("bug", "property", "workloads", "s"))
     for seam in (*planted_bugs.POLICIES, *planted_bugs.PLACEMENTS):
         is_placement = seam in planted_bugs.PLACEMENTS
         check = gs.testing.check_placement if is_placement else gs.testing.check_policy
@@ -134,7 +134,7 @@ def _median(play: Callable[[], None], repeats: int) -> float:
 
 
 def _peer(folder: Path, decisions: int) -> float:
-    """Decisions a second of the environment of RLScheduler, as it stands in its repository."""
+    """Decisions a second of the environment of RLScheduler, from its repository."""
     env = _peer_environment(folder)
     random.seed(1)
     # Scores of other policies, which it computes for each episode, are no part of a decision.

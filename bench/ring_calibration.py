@@ -1,4 +1,4 @@
-"""Fits the ring model to measured step times, and tells how well it does.
+"""Fit the ring model to measured step times, and report the errors.
 
 The model of one step of ``w`` GPUs on ``span`` servers with ``batch`` samples each::
 
@@ -6,7 +6,7 @@ The model of one step of ``w`` GPUs on ``span`` servers with ``batch`` samples e
 
 with ``B`` the bandwidth inside the server where ``span`` is 1, and of the network card otherwise.
 It is linear in all but ``B``, and in ``1/B``: least squares with no coefficient below 0. ``C`` is
-not fitted, its term cannot be told from that of ``B``.
+not fitted, its term is indistinguishable from that of ``B``.
 
 python -m bench.ring_calibration [FOLDER]    # of the step times of Pollux
 """
@@ -236,7 +236,7 @@ def _report(path: str | None) -> None:
     )
     for shared in (False, True):
         calibration = calibrate_ring(known, shared=shared)
-        print("one network for all" if shared else "each application by itself")
+        print("one network for all" if shared else "each application separately")
         with pl.Config(tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True, tbl_cols=-1):
             print(calibration.table())
             print("fitted rows", calibration.errors(known), sep="\n")

@@ -6,7 +6,7 @@
 ``OLD_PYTHON`` is the interpreter of an environment in which the old package is installed, built
 from the commit that is compared with; it is run without ``PYTHONPATH``. ``NEW_PYTHON`` (default:
 this one) keeps it. Both answer at the same time, each in a process and a folder of its own, with a
-clock that stands still, so that what depends on time is equal. The sections:
+constant clock, so that what depends on time is equal. The sections:
 
     signatures  parameters and defaults of ``gpusched.__all__``, and the names of its submodules
     calls       random calls of the public functions (``--calls``), good and bad ones
@@ -27,7 +27,7 @@ place ``[]``. An attribute or submodule name that only the new package has is no
     new = "(nothing)"                         # optional, what is there now
     reason = "The table of a run has a row less."
 
-In these texts ``*`` is any text and ``?`` any letter; all others stand for themselves. The exit
+In these texts ``*`` is any text and ``?`` any letter; all others are literal. The exit
 code is 1 if a difference is not known, and 2 if a process could not be asked.
 """
 
@@ -227,7 +227,7 @@ class Known:
         return cls(*patterns, reason=entry["reason"], text=str(entry["where"]))
 
     def fits(self, question: str, difference: Difference) -> bool:
-        """Whether a difference, as it was seen in a question, is this one."""
+        """Whether a difference seen in a question is this one."""
         seen = (f"{question}: {difference.place}", difference.old, difference.new)
         return all(
             any(pattern.fullmatch(text) for pattern in patterns)

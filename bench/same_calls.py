@@ -16,7 +16,7 @@ WRONG: Final = (
     None, -1, 0, 1.5, True, "", "nope", "fifoo", "srft", float("nan"), float("inf"), 1e30, 2**70,
     (), [], {}, ["fifo", "fifo"], b"x", object, np.array([1, 2]), "3",
 )  # fmt: skip
-"""What stands in place of a good value now and then."""
+"""Occasional replacements of good values."""
 COLUMNS: Final = (
     "id", "user", "queue", "group", "status", "estimate_s", "predicted_s", "weight", "gpu_share",
     "cpu", "memory_gib", "deadline_s", "value",
@@ -170,7 +170,7 @@ def simulate(draw: Draw) -> Any:
 
 
 def on_links(draw: Draw) -> Any:
-    """Run jobs whose speeds depend on where they are and on shared links."""
+    """Run jobs whose speeds depend on placement and shared links."""
     trace = gs.generate("philly", 60, 1.1, gs.Cluster.uniform(8), draw.randint(0, 99))
     trace = trace.with_profiles(list(gs.models.zoo().values()), seed=1)
     servers = gs.Cluster.uniform(8, 4).with_bandwidth(nic_gbps=draw.choice((1, 10)), intra_gbps=400)

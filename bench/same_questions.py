@@ -1,4 +1,4 @@
-"""What ``bench.same_as`` asks a package; runs in the interpreter of each side."""
+"""The questions of ``bench.same_as``; runs in the interpreter of each side."""
 
 from __future__ import annotations
 
@@ -330,7 +330,7 @@ def _parts(paths: list[Path], mask: same_values.Mask) -> Any:
 
 
 def _narrow(table: str) -> str:
-    """Return a text without what fills columns, whose widths follow one cell."""
+    """Return a text without column padding, which depends on one cell."""
     return re.sub(r"(?<=\S) {2,}(?=\S)", "  ", re.sub("─+", "─", table))
 
 

@@ -17,12 +17,12 @@ import numpy as np
 import polars as pl
 
 LONG: Final = 64
-"""More elements than this are told by a digest and the first few."""
+"""More elements than this are represented by a digest and the first few."""
 DEEP: Final = 4
 OWN_TYPE: Final = "()"
 """The key under which an object names its type; other attributes of it may be added."""
 BRIEF: Final = {"Trace", "Cluster"}
-"""What is told in short inside of something else, as nearly everything holds one."""
+"""Types abbreviated inside other values, as nearly every object holds one."""
 METHODS: Final[dict[str, tuple[str, ...]]] = {
     "Result": ("summary", "audit", "to_polars"),
     "Comparison": ("table", "to_dict", "winners", "losers", "jobs", "without_summary"),
@@ -167,7 +167,7 @@ def file(path: Path, mask: Mask) -> Any:
 
 
 def tags_apart(page: str) -> str:
-    """Return a page of HTML with each tag on a line, so that what differs is told by itself.
+    """Return a page of HTML with each tag on a line, so that differences are separate.
 
     Cells are sorted alike by 44 and by 44.0.
     """

@@ -26,12 +26,12 @@ OVERLOADED_CASES = (
 METHOD = (
     f"Load {OVERLOAD} on {OVERLOADED_SERVERS} servers, and an eighth of the jobs is there at the "
     "first instant: the queue is deep from the start, grows to the end of the arrivals and drains "
-    "after it. With skipping mostly wide gangs and long jobs stay in it; the strict queue keeps "
+    "after it. With skipping mostly large and long jobs stay in it; the strict queue keeps "
     "everything."
 )
 GROWTH_METHOD = (
-    "The least native times of the tables above, size against ten times the size: jobs of one "
-    "load, cluster, policy and placement. The floor's own growth stands beside it: the larger "
+    "The lowest native times of the tables above, size against ten times the size: jobs of one "
+    "load, cluster, policy and placement. The growth of the baseline loop is next to it: larger "
     "columns leave the caches, and a longer trace has deeper queues."
 )
 GROWTH_COLUMNS = (

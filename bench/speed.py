@@ -1,4 +1,4 @@
-"""gpusched beside the floor: equal schedules first, then the time of both, in turn."""
+"""gpusched against the baseline loop: check for equal schedules, then time both in turn."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ BAR_JOBS = 1_000_000  # the ratios and rates are asked for from this size on
 METHOD = (
     "`floor` and `native` are the loops alone (for gpusched: `Result.wall_s`, the call into "
     "the compiled core); `call` is the whole `gs.simulate`. Median of interleaved repetitions, "
-    "the least in brackets. `ratio` is native / floor, median / median. `equal` rows were "
+    "the minimum in brackets. `ratio` is native / floor, median / median. `equal` rows were "
     "compared with the floor finish for finish before the first timing. Waiting jobs: mean "
     "over time, and most at once."
 )
@@ -120,7 +120,7 @@ def measure(
 
 def section(found: list[Measured]) -> Section:
     """Report the rows and the bars on ratio and rate."""
-    out = Section("gpusched beside the floor", METHOD, COLUMNS)
+    out = Section("gpusched against the baseline loop", METHOD, COLUMNS)
     out.rows = [row.cells() for row in found]
     for row in found:
         if row.jobs < BAR_JOBS:

@@ -1,4 +1,4 @@
-"""Whether forecasts of starts come true, on weeks of a trace that they have not seen.
+"""Measure the coverage of start forecasts, on unseen weeks of a trace.
 
     python -m bench.start_calibration TRACE... [--servers 64] [--policy fifo] [--weeks 4]
 
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--samples", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
-    print("| trace | servers | policy | questions | median wait | 5-95 %, drawn | corrected |")
+    print("| trace | servers | policy | questions | median wait | 5-95%, drawn | corrected |")
     print("|---|--:|---|--:|--:|--:|--:|")
     for policy in given.policy or ["fifo"]:
         found = []

@@ -1,4 +1,4 @@
-"""Studies: what a sweep adds to its runs, how many short ones it does, and what it holds."""
+"""Measure sweeps: overhead per run, throughput of short runs, and memory."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class _Measured(NamedTuple):
 
 
 class _Floor(NamedTuple):
-    """Wall time of all runs in bare processes, and how much longer one takes beside another."""
+    """Wall time of all runs in bare processes, and the slowdown of parallel runs."""
 
     wall_s: float
     slowdown: float

@@ -1,4 +1,4 @@
-"""What a benchmark reports: rows, and bars that are met or missed; as text and as Markdown."""
+"""Reports of benchmarks: rows, and targets met or missed; as text and as Markdown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Bar:
-    """A figure to stay at or below (or at or above), beside the measured one."""
+    """A target: an upper (or lower) limit, and the measured value."""
 
     what: str
     measured: float

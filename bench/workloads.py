@@ -45,7 +45,7 @@ def philly(jobs: int, servers: int, load: float = LOAD) -> Workload:
 
 
 def backlog(jobs: int, servers: int, load: float, waiting: int) -> Workload:
-    """Generate a workload whose first ``waiting`` jobs are all there at its first instant."""
+    """Generate a workload whose first ``waiting`` jobs are submitted at its first instant."""
     made = philly(jobs, servers, load)
     submit_us = made.trace.submit_us.copy()
     submit_us[:waiting] = submit_us[0]

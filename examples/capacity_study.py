@@ -1,6 +1,6 @@
 """How many servers keep waits short, under which policy? A number of jobs may follow.
 
-``gs.size`` looks for the least number that meets a goal; here is the whole curve, over ten draws.
+``gs.size`` finds the smallest number that meets a goal; this is the whole curve, over ten seeds.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """What placement costs where rings share links: placements and networks, one trace.
 
-Every job is a model out of the zoo. A gang on several servers passes its gradients around a ring,
+Every job is a model from the zoo. A multi-server job passes its gradients around a ring,
 over the network cards of its servers and, between racks, over the uplinks of the racks.
 """
 

@@ -1,4 +1,4 @@
-"""Where jobs wait, the best of five policies by an hour of look-ahead. A number may follow.
+"""Choose the best of five policies by an hour of look-ahead. Optional: number of jobs.
 
 A fork of the run goes on for an hour under each policy; the one under which all
 jobs together wait least decides. A change of the policy preempts what runs, which costs nothing in
@@ -27,7 +27,7 @@ def waited_s(run: gs.Simulation) -> float:
 
 
 def best(run: gs.Simulation, deciding: str) -> str:
-    """Return the policy under which the next hour has the least waiting; ties to the one before."""
+    """Return the policy with the shortest waits in the next hour; ties keep the current one."""
     costs = {}
     for policy in (deciding, *POLICIES):
         trial = run.fork()

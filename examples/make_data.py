@@ -1,6 +1,6 @@
-"""Makes the files in examples/data: small logs, queues and tables of a made-up site.
+"""Make the files in examples/data: small logs, queues and tables of a made-up site.
 
-python examples/make_data.py            # into examples/data beside this file
+python examples/make_data.py            # into examples/data next to this file
 python examples/make_data.py FOLDER
 """
 

@@ -1,4 +1,4 @@
-"""A policy of one's own against all that fit the same jobs. A number of jobs may follow."""
+"""Compare your own policy with all that fit the same jobs. Optional: number of jobs."""
 
 import sys
 
@@ -35,7 +35,7 @@ study = gs.sweep(
         "seeds": list(range(1, 13)),
         "policies": ["my-hrrn", *baselines],
         "baseline": "my-hrrn",
-        "predictors": ["group-mean"],  # nobody sees the truth
+        "predictors": ["group-mean"],  # no policy sees true run times
         "traces": [{"generate": "philly", "jobs": jobs, "loads": [1.1]}],
         "clusters": [{"servers": 8, "gpus": 8}],
     }

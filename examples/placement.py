@@ -1,11 +1,11 @@
-"""A placement written in Python: gangs stay within one rack."""
+"""A placement written in Python: jobs stay within one rack."""
 
 import gpusched as gs
 
 
 @gs.register_placement("one-rack")
 class OneRack(gs.Placement):
-    """The rack with the least free GPUs that holds the gang; in it, the emptiest servers first."""
+    """The rack with the fewest free GPUs that fits the job; in it, the emptiest servers first."""
 
     source = "An example; racks are blocks of consecutive servers."
 

@@ -1,4 +1,4 @@
-"""How well can run times be predicted, and what is it worth? Names of trace files may follow."""
+"""How well can run times be predicted, and what is it worth? Optional: trace files."""
 
 import sys
 

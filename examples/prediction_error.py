@@ -1,4 +1,4 @@
-"""What does an error of the predicted run times cost? A number of jobs may follow."""
+"""What does an error of the predicted run times cost? Optional: number of jobs."""
 
 import sys
 

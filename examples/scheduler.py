@@ -1,4 +1,4 @@
-"""A whole scheduler written in Python: the user who holds the fewest GPUs goes first.
+"""A scheduler written in Python: the user with the fewest GPUs goes first.
 
 An order knows jobs only; a scheduler decides freely what starts, what is preempted and when it is
 asked again. The core checks every action: a mistake is an InvariantError with time and job.
@@ -13,7 +13,7 @@ import gpusched as gs
 
 @gs.register_scheduler("fewest-gpus")
 class FewestGpusFirst(gs.Scheduler):
-    """Start the oldest job of the user who holds the fewest GPUs, as long as one fits."""
+    """Start the oldest job of the user with the fewest GPUs, as long as one fits."""
 
     def begin(self, state):
         """Called before each run."""

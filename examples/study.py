@@ -1,4 +1,4 @@
-"""Five policies, three loads, 12 seeds: a table and two pictures. A number of jobs may follow."""
+"""Five policies, three loads, 12 seeds: a table and two charts. Optional: number of jobs."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Train a small policy for a queue, and hold it against others on jobs that it has not seen.
+"""Train a small policy for a queue, and compare it with others on unseen jobs.
 
 The policy gives each waiting job a number, linear in nine features of the job and the cluster, and
 starts the job with the largest that fits. Its nine weights are found by cross-entropy search: draw
@@ -7,7 +7,7 @@ weights, play episodes with all of them at once, keep the best, draw again aroun
     python examples/train_queue_policy.py --seed 1        # takes half a minute
 
 It knows the true run times of jobs (predictor `oracle`), as `sjf` does, and as `easy` does here,
-whose estimates are the truth where a trace has none.
+whose estimates are the true run times if a trace has none.
 
 Three blocks of seeds make workloads, and no seed is in two of them. A policy is trained on the
 workload of `--seed`, 1 to 3 for the figures in docs/tutorials/train-an-rl-policy.md. That jobs come
@@ -31,7 +31,7 @@ JUDGED_FROM = 90_000  # the first seed of the workloads on which policies are co
 
 
 def workload(seed: int, jobs: int) -> gs.Trace:
-    """Synthetic jobs with the laws of ITP, as many as the cluster can just serve."""
+    """Synthetic jobs with the distributions of ITP, as many as the cluster can just serve."""
     return gs.generate("itp", jobs, load=1.0, cluster=CLUSTER, seed=seed)
 
 

@@ -32,7 +32,7 @@ def simulate(**arguments: Any) -> gs.Result:
         ({"contention": "shared:scaling=1.5"}, ValueError, "scaling is 1.5; allowed: 1e-09 to 1"),
         ({"contention": "shared:degradation=-1"}, ValueError, "degradation is -1"),
         ({"contention": None}, TypeError, "contention: expected a name or a ContentionChoice"),
-        ({"speed": "fixed", "contention": "shared"}, ValueError, "'fixed' links do not matter"),
+        ({"speed": "fixed", "contention": "shared"}, ValueError, "no effect under speed 'fixed'"),
         ({"placement": "count"}, ValueError, "placement: the speed depends on servers"),
         ({"cluster": gs.Cluster.uniform(2, 4)}, ValueError, "nic_gbps of server 0 is missing"),
         (

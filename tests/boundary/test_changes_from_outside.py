@@ -175,7 +175,7 @@ class Meddling(Line):
     def withdraw(self, job: int) -> bool:
         self.heard: list[str] = []
         for call in (self.run.step, self.run.run, lambda: self.run.cancel(job), self.run.fork):
-            with pytest.raises(ValueError, match="the run is going on") as caught:
+            with pytest.raises(ValueError, match="the run is in use") as caught:
                 call()
             self.heard.append(str(caught.value))
         return super().withdraw(job)
@@ -453,7 +453,7 @@ def test_a_second_thread_is_refused_and_changes_nothing(options):
 
         run.on("start", look)
         run.run()
-        told = "the run is going on, in another thread or around this very call"
+        told = "the run is in use, by another thread or by a call around this one"
         assert heard.count(told) >= (8 if "predictor" in options else 10)
         assert run.result().digest == expected
 
@@ -485,7 +485,7 @@ def test_threads_that_race_for_one_run_leave_it_sound():
         for thread in threads:
             thread.join()
         sys.setswitchinterval(before)
-        assert set(heard) <= {"the run is going on, in another thread or around this very call"}
+        assert set(heard) <= {"the run is in use, by another thread or by a call around this one"}
         assert run.result().digest == expected
 
 

@@ -117,7 +117,7 @@ def test_a_warm_up_and_a_tail_are_left_out(gpusched, gpusched_json, jobs_csv):
     assert made["window"] == {"warm_up_s": 3_600, "tail_s": 600}
     assert sum(row["num_jobs"] for row in made["by"]["gpus"]) == expected["num_jobs"]
     table = gpusched("run", jobs_csv, "-p", "fifo", "--servers", 4, *cuts).stdout
-    assert "metrics: of the run after a warm-up of 1 h and until 10 min before" in table
+    assert "metrics cover the run after a warm-up of 1 h and until 10 min before" in table
     assert "gap to lower bound" not in table
     both = gpusched_json("compare", jobs_csv, "-p", "fifo,srtf", "--servers", 4, *cuts)
     assert both["results"][0]["mean_wait_s"] == expected["mean_wait_s"]
@@ -188,7 +188,7 @@ def test_types_of_the_cluster_differ_in_speed_and_what_run_times_are_is_said(
     cluster = gs.read_cluster(tmp_path / "typed.toml")
     trace = gs.read_trace(jobs_csv)
     assert made["result"]["digest"] == gs.simulate(trace, cluster, policy="fifo").digest
-    assert made["assumptions"] == ["run times assumed: those on a GPU of speed 1"]
+    assert made["assumptions"] == ["run times assumed: on a GPU of speed 1"]
     assert made["warnings"] == []
     made = gpusched_json(*where, "--type-speeds", "A100=3,V100=1.5", "--reference-type", "V100")
     faster = cluster.with_speeds({"A100": 3, "V100": 1.5})

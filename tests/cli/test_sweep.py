@@ -103,7 +103,7 @@ def test_dry_says_what_it_takes_and_runs_nothing(gpusched, gpusched_json, study)
     assert told["runs_s"] > 0
     assert told["memory_bytes"] > 2**20
     gpusched("sweep", study)
-    assert "12 of them are kept; 0 jobs" in gpusched("sweep", study, "--dry").stdout
+    assert "12 of them saved; 0 jobs" in gpusched("sweep", study, "--dry").stdout
 
 
 def test_where_it_runs_makes_no_difference(gpusched, study):
@@ -122,7 +122,7 @@ def test_a_failed_run_is_told_with_the_line_that_repeats_it(gpusched, study):
     result = gpusched("sweep", study)
     assert result.exit_code == 1
     assert "failed: ValueError: " in result.stderr
-    line = result.stderr.partition("this is repeated by: ")[2].splitlines()[0]
+    line = result.stderr.partition("to repeat: ")[2].splitlines()[0]
     assert line.startswith(f"gpusched sweep {study} --only ")
     again = gpusched(*line.split()[1:])
     assert again.exit_code == 1

@@ -1,6 +1,6 @@
-"""An independent judge of schedules: replays the interval log against the trace and the cluster.
+"""An independent check of schedules: replays the interval log against trace and cluster.
 
-Nothing here is shared with the core or the metrics; every figure is computed anew from the log.
+It shares nothing with the core or the metrics; every value is recomputed from the log.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ LEVELS = get_args(Level)
 
 
 class AuditError(Exception):
-    """A schedule that is not what it claims to be."""
+    """A schedule that breaks the rules of an audit."""
 
 
 @dataclass(frozen=True)
 class AuditReport:
-    """What an audit found; no problems means that every rule holds.
+    """The findings of an audit; no problems means that every rule holds.
 
     Attributes
     ----------
     problems
         One sentence per broken rule, with the first case and the number of others.
     notes
-        What could not be checked, or not for all jobs, one sentence each.
+        Checks that were not possible, or not for all jobs, one sentence each.
     """
 
     problems: list[str] = field(default_factory=list)
@@ -72,44 +72,44 @@ def audit(
     level: Level = "log",
     declared: Callable[[str], Flags] | None = None,
 ) -> AuditReport:
-    """Check that a schedule is possible, complete and honestly reported.
+    """Check that a schedule is possible, complete and correctly reported.
 
-    No GPU is used twice (shares of one add up to it at most), no server gives more CPU or memory
-    than it has, gangs are whole, within their widths and on allowed GPU types, nothing runs before
-    it is submitted, no work is lost or invented (at the speed of each moment, where it depends on
-    the width, the GPU types, the placement and on who shares a link), restarts and resizes are
-    paid, jobs end, are rejected for a true reason or were cancelled where the warnings say so, and
-    the columns, the digest, the deadlines met and the other metrics follow from the log. The
-    specification names what there is, and these very jobs; counters, warnings and decisions are
-    such as the log allows. Of policies whose queues are documented as keys, jobs alike start in
-    their order, and no job waits that could be placed.
+    No GPU is used twice (shares of one add up to at most one), no server exceeds its CPU or memory,
+    jobs hold all their GPUs, within their limits and of allowed types, nothing runs before it is
+    submitted, no work is lost or invented (at the speed of each moment, which may depend on the
+    number and types of GPUs, the placement and shared links), restarts and resizes are paid, jobs
+    end, are rejected for a true reason or were cancelled according to the warnings, and the
+    columns, the digest, the deadlines met and the other metrics follow from the log. The
+    specification matches the registered names and these very jobs; counters, warnings and decisions
+    agree with the log. For policies whose queues are documented as keys, like jobs start in order,
+    and no job waits that could be placed.
 
     Parameters
     ----------
     intervals
-        The log: rows as in :attr:`Result.intervals <gpusched.Result.intervals>`.
+        The log, with rows as in :attr:`Result.intervals <gpusched.Result.intervals>`.
     digest
-        What the result names as that of the log.
+        The log's digest according to the result.
     summary
-        Returns the metrics under examination.
+        Returns the metrics to check.
     flags
-        What the registry declares of policy, placement and speed.
+        The registered properties of policy, placement and speed.
     declared
-        Returns the same with another policy, by its text.
+        Returns the same for another policy, by its string.
     level
-        ``"decisions"``: also that the policy as documented would have decided so, see
+        ``"decisions"``: also check that the documented policy makes these decisions, see
         :mod:`gpusched.audit.decisions`.
 
     Raises
     ------
     ValueError
-        If there is no such level.
+        If the level is unknown.
     """
     if level not in LEVELS:
-        raise ValueError(f"level: {level!r} is not one of {', '.join(LEVELS)}")
+        raise ValueError(f"level: {level!r} must be one of {', '.join(LEVELS)}")
     case = Case(trace, cluster, spec, schedule, intervals, flags)
     claims.check_well_formed(case)
-    if case.problems:  # the other rules read columns by job
+    if case.problems:  # the other rules read columns per job
         return AuditReport(case.problems)
     done = course.Course.of(case)
     if done.is_handed_over:
@@ -118,10 +118,10 @@ def audit(
         case.hand_over(done.handed_over_us)
     claims.check_claims(case)
     claims.check_shape(case)
-    if case.problems:  # rules go by the names, and figures by the columns
+    if case.problems:  # rules depend on the names, and metrics on the columns
         return AuditReport(case.problems, case.notes)
     if not flags.is_steady:
-        from gpusched.audit import rates  # loads the readable engine
+        from gpusched.audit import rates  # loads the reference engine
 
         case.measured = rates.kinds_by_figures(case)
     for law in laws.LAWS.values():
@@ -130,7 +130,7 @@ def audit(
     if not flags.is_steady:
         rates.check_rates(case)
     claims.check_decisions(case, done)
-    if case.problems:  # what follows reads a log that is possible
+    if case.problems:  # the remaining rules require a possible log
         return AuditReport(case.problems, case.notes)
     course.check(case, done)
     claims.check_counters(case, done)
@@ -138,7 +138,7 @@ def audit(
         orders.check_order(case)
         orders.check_idleness(case, done)
     if level == "decisions":
-        from gpusched.audit import decisions  # loads the readable engine
+        from gpusched.audit import decisions  # loads the reference engine
 
         decisions.check(case, done)
     return AuditReport(case.problems, case.notes)

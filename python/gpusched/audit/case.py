@@ -1,4 +1,4 @@
-"""The evidence of an audit: what was declared, the log, and what was found so far."""
+"""The evidence of an audit: declarations, the log, and the findings so far."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 
 class Measured(Protocol):
-    """Jobs told apart by a speed with figures per GPU type.
+    """Classes of jobs under a speed with figures per GPU type.
 
     Attributes
     ----------
     of_job
-        The kind of each job.
+        The class of each job.
     allowed
-        bool[kinds, GPU types].
+        bool[classes, GPU types].
     can_run
-        Whether each kind can run at its own width.
+        Whether each class can run at its own number of GPUs.
     """
 
     of_job: Int64
@@ -42,7 +42,7 @@ class Measured(Protocol):
     can_run: Bool
 
 
-# As arrays, which are several times as quick to add as numbers.
+# As arrays, which are several times as fast to add as numbers.
 _ONE, _ONE_GPU = np.array(1), np.array(1, np.uint64)
 
 UInt64 = npt.NDArray[np.uint64]
@@ -50,16 +50,16 @@ UInt64 = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True, eq=False)
 class Servers:
-    """Read-only columns with a value per server.
+    """Read-only columns with one value per server.
 
     Attributes
     ----------
     gpus
-        GPUs of each.
+        Number of GPUs.
     type
-        Index of each one's GPU type among the cluster's.
+        Index of the GPU type among the cluster's.
     all_gpus
-        The mask of all GPUs of each, with a 0 before the first server and behind the last one.
+        Mask of all GPUs, with a 0 before the first server and after the last one.
     """
 
     gpus: Int64
@@ -72,36 +72,36 @@ class Servers:
     @classmethod
     @lru_cache(maxsize=8)
     def of(cls, cluster: Cluster) -> Servers:
-        """Read them from the description of the cluster."""
+        """Derive them from the description of the cluster."""
         gpus = cluster.server_gpus.astype(np.int64)
         masks = [0, *((1 << size) - 1 for size in gpus.tolist()), 0]
         return cls(gpus, cluster.server_type.astype(np.int64), np.array(masks, np.uint64))
 
     def lack(self, server: Int64, mask: AnyArray) -> Bool:
-        """Return whether each mask is not one of GPUs, at least one, of a server that there is."""
+        """Return for each mask whether it is empty or has GPUs that the server lacks."""
         all_gpus = self.all_gpus.take(server + _ONE, mode="clip")
-        # The GPUs of a server are the lowest bits, and one less than 0 is more than any mask.
+        # The GPUs of a server are the lowest bits; 0 - 1 wraps to more than any mask.
         lack: Bool = mask - _ONE_GPU >= all_gpus
         return lack
 
 
 def allowed_by_set(trace: Trace, cluster: Cluster) -> Bool:
-    """Return bool[type sets, GPU types]: what the trace allows; one set if it restricts no job."""
+    """Return bool[type sets, GPU types]: the allowed types; one set if there is no restriction."""
     sets = ((),) if trace.type_set is None else trace.type_sets
     return np.array([[not names or t in names for t in cluster.gpu_types] for names in sets])
 
 
 @dataclass(frozen=True)
 class JobsAlike:
-    """The jobs of a trace by what they ask for.
+    """The jobs of a trace by their requests.
 
     Attributes
     ----------
     kinds
-        A row (which of ``allowed``, GPUs, thousandths of a GPU, of CPU cores, MiB, GPUs on each
-        server) each.
+        One row per class (row of ``allowed``, GPUs, thousandths of a GPU, thousandths of CPU cores,
+        MiB, GPUs per server).
     of_job
-        The kind of each job.
+        The class of each job.
     allowed
         bool[sets, GPU types].
     """
@@ -112,7 +112,7 @@ class JobsAlike:
 
     @classmethod
     def of(cls, trace: Trace, cluster: Cluster, measured: Measured | None) -> JobsAlike:
-        """Tell the jobs apart, by figures per GPU type where the speed has any."""
+        """Classify the jobs, also by figures per GPU type if the speed has any."""
         if measured is None:
             allowed = allowed_by_set(trace, cluster)
             of_job = np.zeros(len(trace), np.int64) if trace.type_set is None else trace.type_set
@@ -124,13 +124,13 @@ class JobsAlike:
 
     @classmethod
     def known(cls, trace: Trace, cluster: Cluster, measured: Measured | None) -> JobsAlike:
-        """Return the same, computed once for the runs of a trace."""
+        """Return the same, cached per trace."""
         key = (cluster, measured)
         return _known.of(trace, key, lambda: cls.of(trace, cluster, measured))
 
     @property
     def has_demands(self) -> bool:
-        """Whether any job asks for more than GPUs: if none does no placement looks at it."""
+        """Whether any job requests more than GPUs; else placements ignore the rest."""
         return any(kind[2] < 1000 or kind[3] > 0 or kind[4] > 0 for kind in self.kinds)
 
 
@@ -140,24 +140,24 @@ _known: Memo[Trace, JobsAlike] = Memo(2)
 def kinds_of(
     columns: Sequence[AnyArray | None], missing: Sequence[int]
 ) -> tuple[list[list[int]], Int64]:
-    """Tell the rows of integers apart.
+    """Classify rows of integers.
 
     Parameters
     ----------
     columns
-        Each int64[num_jobs] or narrower, or None: then every row has what is ``missing`` there.
+        Each int64[num_jobs] or narrower; None means that all rows have the value ``missing``.
 
     Returns
     -------
     tuple
-        The rows that differ, in no order, and which of them each job has.
+        The distinct rows, in no order, and the index of each job's row.
     """
     there = [column for column in columns if column is not None]
     kind_of_job = np.zeros(len(there[0]), dtype=np.int64)
     for column in there:
         known, number = numbered(column)
         if len(known) > 1:
-            # Both factors count rows at most: their product does not overflow.
+            # Both factors are at most the number of rows: their product does not overflow.
             _, kind_of_job = numbered(kind_of_job * len(known) + number)
     one_of = np.zeros(int(kind_of_job.max()) + 1, dtype=np.int64)
     one_of[kind_of_job] = np.arange(len(kind_of_job))
@@ -173,12 +173,12 @@ _of_jobs = attrgetter(*JOB_COLUMNS)
 
 @dataclass
 class Case(LoggedRun):
-    """One schedule under examination.
+    """A schedule under audit.
 
-    ``flags`` are what the registry declares; ``policies`` are those that decided one after the
-    other, with the flags of each; ``measured`` is what is known of a speed by figures per GPU type,
-    None of all others. ``claimed`` are the columns of the schedule, with a value per job of the
-    trace; ``finished`` says which are said to be finished, ``num_finished`` how many.
+    ``flags`` are the registered ones; ``policies`` are the policies of the run in order, each with
+    its flags; ``measured`` are the classes under a speed by figures per GPU type, else None.
+    ``claimed`` are the columns of the schedule, with one value per job of the trace; ``finished``
+    marks the jobs claimed to be finished, ``num_finished`` their number.
     """
 
     trace: Trace
@@ -199,7 +199,7 @@ class Case(LoggedRun):
         self.num_finished = int(np.count_nonzero(self.finished))
 
     def report(self, rule: str, broken: Bool, describe: Callable[[int], str]) -> bool:
-        """Note the first index at which the ``rule`` is ``broken``, and count the others.
+        """Report the first index at which the ``rule`` is ``broken``, and count the others.
 
         Return whether there is one.
         """
@@ -217,18 +217,18 @@ class Case(LoggedRun):
 
     @kept
     def names_servers(self) -> bool:
-        """Whether all rows are on servers that there are."""
+        """Whether all rows are on existing servers."""
         server = self.rows["server"]
         return not len(server) or bool(server.min() >= 0 and server.max() < len(self.servers.gpus))
 
     @property
     def pooled(self) -> bool:
-        """Whether the cluster is one pool of GPUs without servers."""
+        """Whether the cluster is a single pool of GPUs without servers."""
         return self.flags.is_pooled
 
     @kept
     def width(self) -> Int64:
-        """The GPUs held in each interval; the job's own number in a pool."""
+        """The GPUs held in each interval; in a pool the job's own number."""
         if self.pooled or not len(self.job):
             return self.trace.gpus[self.job].astype(np.int64)
         held = np.bitwise_count(self.rows["mask"]).astype(np.int64)
@@ -239,26 +239,26 @@ class Case(LoggedRun):
 
     @property
     def last_servers(self) -> Int64:
-        """The servers of the last interval of each job that has one; in a pool none."""
+        """The servers of the last interval of each job that has one; none in a pool."""
         return np.zeros(len(self.ran), np.int64) if self.pooled else self.last_rows
 
     @kept
     def rule(self) -> RestartRule:
-        """What a restart costs under the policy, of several the last."""
+        """The restart cost of the policy, the last one if there are several."""
         return self.rules[-1]
 
     @kept
     def rules(self) -> list[RestartRule]:
-        """What a restart costs under each policy."""
+        """The restart cost of each policy."""
         return [RestartRule.of(policy, flags.alias_of) for policy, flags in self.policies]
 
     def era(self, times_us: Int64) -> Int64:
-        """Return the index of the policy that decides at each time."""
+        """Return the index of the policy in force at each time."""
         return np.searchsorted(self.handed_over_us, times_us, side="right").astype(np.int64)
 
     @kept
     def overrun_us(self) -> Int64 | int:
-        """What each job runs beyond its service, by the policy under which it arrives."""
+        """Extra work of each job, by the policy at its arrival."""
         if len(self.rules) == 1:
             return self.rule.overrun_us
         overrun_us: Int64 = np.array([rule.overrun_us for rule in self.rules], np.int64)
@@ -266,19 +266,19 @@ class Case(LoggedRun):
 
     @kept
     def restart_us(self) -> Int64:
-        """The time without progress with which each interval begins."""
+        """The time without progress at the start of each interval."""
         return self._costs(self.resumed, on_time=True)
 
     @kept
     def paid_us(self) -> Int64:
-        """The part of that which each interval lasted for."""
+        """The part of that time within the interval."""
         due_us = self.restart_us if len(self.resumed) else 0
         paid_us: Int64 = np.minimum(self.lasts_us, due_us)
         return paid_us
 
     @kept
     def added_us(self) -> Int64:
-        """The work that each interval adds, where it is cut off."""
+        """The work that an interval adds if it is cut off."""
         return self._costs(self.resumed - 1, on_time=False)
 
     def _costs(self, intervals: Int64, *, on_time: bool) -> Int64:
@@ -294,32 +294,32 @@ class Case(LoggedRun):
 
     @kept
     def rejected(self) -> Bool:
-        """The jobs of the trace that are said to be rejected."""
+        """The jobs of the trace claimed to be rejected."""
         rejected: Bool = self.claimed["status"] == REJECTED
         return rejected
 
     @kept
     def num_rejected(self) -> int:
-        """How many are."""
+        """Number of rejected jobs."""
         return 0 if self.all_finished else int(np.count_nonzero(self.rejected))
 
     @kept
     def all_finished(self) -> bool:
-        """Whether every job of the trace has run, and is said to be finished."""
+        """Whether every job of the trace ran and is claimed to be finished."""
         return len(self.ran) == self.num_finished == self.num_jobs
 
     @kept
     def alike(self) -> JobsAlike:
-        """The jobs by what they ask for."""
+        """The jobs by their requests."""
         return JobsAlike.known(self.trace, self.cluster, self.measured)
 
     @kept
     def occupancy(self) -> Occupancy:
-        """What is held of each server, of a log that names no other servers."""
+        """GPUs held on each server over time, for a log with existing servers only."""
         return Occupancy(self.rows, self.servers.gpus)
 
     @kept
     def predicted_us(self) -> Int64 | None:
-        """What policies take for the services, at least a microsecond; None if it is not known."""
+        """The run times that policies see, at least a microsecond; None if unknown."""
         column = getattr(self.trace, self.flags.predicted) if self.flags.predicted else None
         return None if column is None else np.maximum(column, 1)

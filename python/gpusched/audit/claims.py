@@ -1,4 +1,4 @@
-"""What a run says of itself: names, jobs, digest, metrics, counters and decisions."""
+"""Check the claims of a run: names, jobs, digest, metrics, counters and decisions."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ def check_well_formed(case: Case) -> None:
             problems.append(f"malformed columns: {name} is not one value per job")
     low, high = case.job_range if num_rows else (0, 0)
     if not 0 <= low <= high < num_jobs:
-        problems.append(f"malformed log: it names a job beyond the {num_jobs:,} of the trace")
+        problems.append(f"malformed log: it has a job beyond the {num_jobs:,} of the trace")
     if problems or not np.count_nonzero(case.claimed["reason"]):
         return
     if (most := int(case.claimed["reason"].max())) >= len(REJECT_REASONS):
-        problems.append(f"malformed columns: reason {most} is not known")
+        problems.append(f"malformed columns: unknown reason {most}")
 
 
 def check_shape(case: Case) -> None:
-    """Check that times without contention are there if and only if run times are not fixed."""
+    """Check that times without contention exist if and only if run times are not fixed."""
     claimed_us = np.asarray(case.schedule.uncontended_us)
     wanted = 0 if case.flags.is_steady else case.num_jobs
     if claimed_us.shape != (wanted,):
@@ -57,19 +57,19 @@ def check_shape(case: Case) -> None:
 
 
 def check_claims(case: Case) -> None:
-    """Check the specification against the jobs, the cluster and the names that there are."""
+    """Check the specification against the jobs, the cluster and the registered names."""
     spec, trace, problems = case.spec, case.trace, case.problems
     problems += [f"no such run: {fault}" for fault in case.flags.faults]
     if not 0 <= spec.seed < _SEEDS:
-        problems.append(f"no such run: seed {spec.seed} is not below 2^64")
+        problems.append(f"no such run: seed {spec.seed} must be below 2^64")
     if spec.cluster != case.cluster:
-        problems.append("another cluster: the specification has other servers than the result")
+        problems.append("another cluster: the specification and the result have different servers")
     first_submit_us = int(trace.submit_us[0])
     truth = (trace.name, trace.source, case.num_jobs, first_submit_us, fingerprint(trace))
     claimed = _facts_of(spec.trace)
     if claimed != truth:
         problems += [
-            f"other jobs: {name} is {said!r}, of these jobs {value!r}"
+            f"other jobs: {name} is {said!r}, but {value!r} for these jobs"
             for name, said, value in zip(_FACTS, claimed, truth, strict=True)
             if said != value
         ]
@@ -77,60 +77,60 @@ def check_claims(case: Case) -> None:
 
 
 def _check_version(case: Case) -> None:
-    """The version is one that these rules are of, or an earlier one, which is noted."""
+    """Check the version: that of these rules, or an earlier one, which is noted."""
     claimed, known = case.spec.version, case.flags.version
     if not known or claimed == known:
         return
     parts, own = _VERSION.fullmatch(claimed), _VERSION.fullmatch(known)
     if parts is None or own is None:
-        case.problems.append(f"no such version: {claimed!r}, the rules are those of {known}")
+        case.problems.append(f"no such version: {claimed!r}; the rules are those of {known}")
         return
     if [*map(int, parts.groups()[:3])] > [*map(int, own.groups()[:3])]:
-        case.problems.append(f"no such version: {claimed} is to come, this is {known}")
+        case.problems.append(f"no such version: {claimed} is newer than {known}")
     else:
-        case.notes.append(f"version {claimed}: the rules are those of {known}")
+        case.notes.append(f"version {claimed}: checked by the rules of {known}")
 
 
 def check_figures(case: Case, digest: str, summary: Callable[[], Mapping[str, Any]]) -> None:
-    """Check what the digest and the summary claim against the log."""
+    """Check the claimed digest and summary against the log."""
     _check_digest(case, digest)
     try:
         figures = summary()
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        case.problems.append(f"no metrics: they cannot be computed of this run: {error}")
+        case.problems.append(f"no metrics: computing them failed: {error}")
     else:
         _check_metrics(case, figures)
 
 
 def _check_digest(case: Case, digest: str) -> None:
-    """The log is in its order, and has the digest that is named."""
+    """Check that the log is sorted, and has the claimed digest."""
     if not case.is_in_order:
         case.report(
             "log out of order",
             case.order != np.arange(len(case.order)),
-            lambda i: f"row {i} is not in its place",
+            lambda i: f"row {i} is out of order",
         )
     truth = log_digest(case.log, case.claimed["status"], case.claimed["reason"])
     if truth != digest:
-        case.problems.append(f"wrong digest: {digest}, the log has {truth}")
+        case.problems.append(f"wrong digest: {digest}; the log has {truth}")
 
 
 def _check_metrics(case: Case, summary: Mapping[str, Any]) -> None:
-    """The metrics follow from the log, and no lower bound is above them."""
+    """Check that metrics follow from the log, and no lower bound exceeds them."""
     trace = case.trace
     without_estimates = trace.estimate_us is None
     sees = {"always": True, "never": False, "without estimates": without_estimates}
     is_clairvoyant = sees.get(case.flags.clairvoyant, summary["clairvoyant"])
     if summary["clairvoyant"] != is_clairvoyant:
         case.problems.append(
-            f"wrong claim: clairvoyant is {summary['clairvoyant']}, in truth {is_clairvoyant}"
+            f"wrong claim: clairvoyant is {summary['clairvoyant']}, expected {is_clairvoyant}"
         )
     num_finished = case.num_finished
     resizes = int(np.count_nonzero(case.is_resize)) if len(case.resumed) else 0
     preemptions = len(case.resumed) - resizes
     if not case.all_finished:
-        # What an unfinished job was left with, an interval cut off or a preemption, the log does
-        # not say: there the schedule's own count stands.
+        # The log does not record the work left by an unfinished job, cut interval or preemption:
+        # there the schedule's own count is used.
         breaks = np.where(case.finished, case.num_breaks, case.claimed["preemptions"])
         preemptions = int(breaks.sum())
     truth: dict[str, float] = {
@@ -159,7 +159,7 @@ def _check_metrics(case: Case, summary: Mapping[str, Any]) -> None:
             case.problems.append(
                 f"wrong metric: the last job ends {-window_us / 1e6:g} s before the first submit"
                 if window_us < 0
-                else "wrong metric: the last job ends as the first one is submitted"
+                else "wrong metric: the last job ends at the first submit"
             )
         elif case.all_finished or case.finished[case.ran].all():
             gpus: AnyArray = case.width
@@ -169,7 +169,7 @@ def _check_metrics(case: Case, summary: Mapping[str, Any]) -> None:
             truth["allocation"] = gpu_us / (case.cluster.num_gpus * window_us)
     for name, value in truth.items():
         if summary[name] != value and not _is_near(summary[name], value):
-            case.problems.append(f"wrong metric: {name} is {summary[name]}, in truth {value}")
+            case.problems.append(f"wrong metric: {name} is {summary[name]}, expected {value}")
     for gap in ("gap", "makespan_gap"):
         if summary[gap] < -1e-12:
             case.problems.append(f"wrong metric: {gap} is {summary[gap]}, below the lower bound")
@@ -182,14 +182,14 @@ def _mean_s(values_us: Int64) -> float:
 
 
 def _is_near(claimed: float, truth: float) -> bool:
-    """Whether a figure is right but for rounding; NaN stands for NaN."""
+    """Whether two values agree up to rounding; NaN agrees with NaN."""
     if math.isnan(truth):
         return math.isnan(claimed)
     return abs(claimed - truth) <= 1e-9 + 1e-9 * abs(truth)
 
 
 def _deadline_metrics(case: Case) -> dict[str, float]:
-    """How many deadlines were met: a job that did not finish misses its own."""
+    """Number of deadlines met; an unfinished job misses its deadline."""
     deadline_us = case.trace.deadline_us
     if deadline_us is None:
         return {}
@@ -214,12 +214,12 @@ def _deadline_metrics(case: Case) -> dict[str, float]:
 
 
 def check_counters(case: Case, course: Course) -> None:
-    """Check the counters of a schedule that has any: none of them can be what it says alone."""
+    """Check the counters of a schedule, if any, against each other and the log."""
     counters = dict(case.schedule.counters)
     if not counters:
         return
     if counters.keys() != set(KNOWN):
-        case.problems.append(f"wrong counters: {sorted(counters)}, there are {list(KNOWN)}")
+        case.problems.append(f"wrong counters: {sorted(counters)}; known are {list(KNOWN)}")
         return
     wrong = partial(_wrong, case, counters)
     num_finished, num_arrived = case.num_finished, case.num_jobs - case.num_rejected
@@ -237,7 +237,7 @@ def check_counters(case: Case, course: Course) -> None:
         wrong("rates_computed", 0, 0)
         wrong("rates_changed", 0, 0)
         return
-    # Each start is a rate, and so is each change of one.
+    # Each start sets a rate, and so does each change of one.
     num_starts, changed = len(case.first), int(counters["rates_changed"])
     wrong("rates_computed", num_starts + changed, 2**63)
     if not case.flags.interacts:
@@ -249,10 +249,10 @@ def _wrong(case: Case, counters: dict[str, int], name: str, least: int, most: in
     claimed = counters[name]
     if not least <= claimed <= most:
         truth = f"{least}" if least == most else f"at least {least}"
-        case.problems.append(f"wrong counter: {name} is {claimed}, in truth {truth}")
+        case.problems.append(f"wrong counter: {name} is {claimed}, expected {truth}")
 
 
-# Decisions of a policy that takes jobs or turns them down.
+# Decisions of a policy that admits or declines jobs.
 
 
 def check_decisions(case: Case, course: Course) -> None:
@@ -260,7 +260,7 @@ def check_decisions(case: Case, course: Course) -> None:
     decisions = case.schedule.decisions()
     if decisions.keys() != DECISION_COLUMNS or len({*map(len, decisions.values())}) != 1:
         named = sorted(decisions)
-        case.problems.append(f"malformed decisions: {named} are not columns of one length")
+        case.problems.append(f"malformed decisions: {named} are not columns of equal length")
         return
     if not len(decisions["job"]):
         return
@@ -270,10 +270,10 @@ def check_decisions(case: Case, course: Course) -> None:
     rule = ADMISSIONS.get(name)
     if rule is None:
         if not any(thing.role == "policy" for thing in case.spec.python):
-            case.problems.append(f"wrong decisions: {case.spec.policy} turns no job down")
+            case.problems.append(f"wrong decisions: {case.spec.policy} has no admission decisions")
         return
     if not 0 <= job.min() <= job.max() < case.num_jobs:
-        case.problems.append("malformed decisions: they name a job beyond those of the trace")
+        case.problems.append("malformed decisions: they have a job beyond those of the trace")
         return
     slot_us = _slot_us(rule, given)
     _check_jobs(case, course, rows, slot_us)
@@ -291,17 +291,17 @@ def _slot_us(rule: AdmissionRule, given: Given) -> int:
 def _check_jobs(case: Case, course: Course, rows: dict[str, AnyArray], slot_us: int) -> None:
     job, time_us, deadline_us = rows["job"], rows["time_us"], case.trace.deadline_us
     count = np.bincount(job, minlength=case.num_jobs)
-    case.report("wrong decisions", count > 1, lambda j: f"job {j} is decided on {count[j]} times")
+    case.report("wrong decisions", count > 1, lambda j: f"job {j} has {count[j]} decisions")
     asks = np.zeros(case.num_jobs, np.bool_) if deadline_us is None else deadline_us >= 0
     case.report(
         "wrong decisions",
         (count > 0) & (case.rejected | ~asks),
-        lambda j: f"job {j} is rejected or has no deadline, and is decided on",
+        lambda j: f"job {j} has a decision, but is rejected or has no deadline",
     )
     case.report(
         "wrong decisions",
         (count == 0) & asks & ~case.rejected & ~_left_unheard(case, course),
-        lambda j: f"job {j} has a deadline, and nobody decides on it",
+        lambda j: f"job {j} has a deadline, but no decision",
     )
     ends_us = np.asarray(case.schedule.finish_us)[job]
     case.report(
@@ -312,12 +312,12 @@ def _check_jobs(case: Case, course: Course, rows: dict[str, AnyArray], slot_us: 
     case.report(
         "decided at a wrong time",
         ~_is_border(case, course, time_us, slot_us),
-        lambda i: f"job {job[i]} at {time_us[i]} us, at which nothing happens",
+        lambda i: f"job {job[i]} at {time_us[i]} us, without an event",
     )
 
 
 def _left_unheard(case: Case, course: Course) -> Bool:
-    """Who may never have been decided on: cancelled before it ran, or over under another policy."""
+    """Jobs that may lack a decision: cancelled before they ran, or ended under another policy."""
     left = np.zeros(case.num_jobs, np.bool_)
     jobs, at_us = course.taken_back(case)
     left[jobs] = ~case.has_run[jobs]
@@ -329,7 +329,7 @@ def _left_unheard(case: Case, course: Course) -> Bool:
 
 
 def _is_border(case: Case, course: Course, time_us: AnyArray, slot_us: int) -> AnyArray:
-    """Whether something happens at a time, or a slot begins."""
+    """Whether there is an event at a time, or a slot begins."""
     at = np.minimum(case.moments.of(time_us), len(case.moments.us) - 1)
     is_border: AnyArray = case.moments.us[at] == time_us
     is_border |= np.isin(time_us, [*course.cancelled.values(), *course.handed_over_us])
@@ -356,12 +356,12 @@ def _check_decided_figures(
     case.report("wrong decisions", ~known, lambda i: f"job {job[i]}: {str(rows['reason'][i])!r}")
     worth = np.ones(case.num_jobs) if case.trace.value is None else case.trace.value
     case.report(
-        "wrong value", value != worth[job], lambda i: f"job {job[i]}: {value[i]} is not its own"
+        "wrong value", value != worth[job], lambda i: f"job {job[i]}: {value[i]} is not the job's"
     )
     with np.errstate(invalid="ignore"):
         due = np.where(is_admitted & rule.is_priced, value - cost, 0.0)
     case.report(
-        "wrong payoff", payoff != due, lambda i: f"job {job[i]}: {payoff[i]}, in truth {due[i]}"
+        "wrong payoff", payoff != due, lambda i: f"job {job[i]}: {payoff[i]}, expected {due[i]}"
     )
     bad_cost = ~(cost >= 0) | (is_admitted & (cost > value)) if rule.is_priced else cost != 0
     case.report("wrong cost", bad_cost, lambda i: f"job {job[i]}: {cost[i]}")
@@ -374,7 +374,7 @@ def _check_windows(
     job, time_us, kind = rows["job"], rows["time_us"], rows["type"]
     begin_us, end_us = rows["from_us"], rows["until_us"]
     bad_type = (kind < -1) | (kind >= len(case.cluster.gpu_types))
-    case.report("wrong decisions", bad_type, lambda i: f"job {job[i]} names GPU type {kind[i]}")
+    case.report("wrong decisions", bad_type, lambda i: f"job {job[i]} has GPU type {kind[i]}")
     if rule.names_window is None:
         assert case.trace.deadline_us is not None
         bad = (begin_us != time_us) | (end_us != case.trace.deadline_us[job])
@@ -384,7 +384,7 @@ def _check_windows(
         fits = (begin_us >= time_us) & (end_us >= begin_us)
         if slot_us > 0:
             fits &= ((begin_us == time_us) | (begin_us % slot_us == 0)) & (end_us % slot_us == 0)
-        # No type is the scarcest where none could ever give what is asked for.
+        # No type is the scarcest if none could ever provide the request.
         fits |= (kind == -1) & (begin_us == time_us) & (end_us == 0)
         bad = np.where(has, ~fits, ~none)
     case.report(

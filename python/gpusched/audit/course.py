@@ -1,4 +1,4 @@
-"""What was done to a run in its course, as its warnings tell, and what else it warns of."""
+"""Changes made during a run, according to its warnings, and its other warnings."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _HANDED_OVER: Final = re.compile(r"the policy became (.+) instead of (.+) at (\d
 
 @dataclass(frozen=True)
 class Course:
-    """What was done to a run between its instants.
+    """The changes made to a run between its instants.
 
     Attributes
     ----------
     cancelled
-        The jobs that were taken back, with the instant of each in microseconds.
+        The cancelled jobs, with the instant of each in microseconds.
     policies
-        The texts of the policies one after the other; none if there was only one.
+        The policies in order; empty if there was only one.
     handed_over_us
-        When they did, in microseconds.
+        The times of the changes of policy, microseconds.
     others
         All other warnings.
     """
@@ -42,7 +42,7 @@ class Course:
 
     @classmethod
     def of(cls, case: Case) -> Course:
-        """Read it from the warnings."""
+        """Parse it from the warnings."""
         cancelled: dict[int, int] = {}
         policies: list[str] = []
         handed_over_us: list[int] = []
@@ -59,16 +59,16 @@ class Course:
 
     @property
     def changes(self) -> bool:
-        """Whether anything was done."""
+        """Whether there was any change."""
         return bool(self.cancelled or self.policies)
 
     @property
     def is_handed_over(self) -> bool:
-        """Whether another policy decided before."""
+        """Whether the policy changed."""
         return bool(self.policies)
 
     def taken_back(self, case: Case) -> tuple[Int64, Int64]:
-        """Return the jobs of the trace that did not end as they were cancelled, and when."""
+        """Return the cancelled jobs of the trace, and when they were cancelled."""
         known = [job for job in self.cancelled if job < case.num_jobs]
         jobs = np.array([job for job in known if not case.finished[job]], np.int64)
         return jobs, np.array([self.cancelled[job] for job in jobs.tolist()], np.int64)
@@ -83,7 +83,7 @@ class Course:
         return cut
 
     def ends(self, case: Case) -> Bool:
-        """Return whether each job of the trace has ended: finished, rejected or cancelled."""
+        """Return whether each job of the trace finished, was rejected or was cancelled."""
         ended = case.finished | case.rejected
         if self.cancelled:
             ended[self.taken_back(case)[0]] = True
@@ -91,7 +91,7 @@ class Course:
 
 
 def check(case: Case, course: Course) -> None:
-    """Check that what the warnings tell is so, and that nothing is left untold."""
+    """Check that warnings are true, and that none is missing."""
     ran = set(course.cut_off(case).tolist()) if course.cancelled else set()
     for job, at_us in course.cancelled.items():
         if not _may_be_cancelled(case, job, at_us, ran=job in ran):
@@ -102,10 +102,10 @@ def check(case: Case, course: Course) -> None:
                 f"wrong warning: the policy became {course.policies[-1]}, the specification has "
                 f"{case.spec.policy}"
             )
-        case.notes.append("the policy was changed in the course of the run: its order is unchecked")
+        case.notes.append("the policy changed during the run: its order is unchecked")
     _check_waiting(case, course)
     if any(thing.role == "policy" for thing in case.spec.python):
-        return  # which may say what it likes
+        return  # its warnings are unknown
     name, given = values_of(case.flags.alias_of or case.spec.policy)
     rule = SAYINGS.get(name)
     sayings = [] if rule is None else rule(case, given)
@@ -119,21 +119,21 @@ def check(case: Case, course: Course) -> None:
             for said in sayings
         )
         if not any(known):
-            case.problems.append(f"wrong warning: nothing in the log says that {warning!r}")
+            case.problems.append(f"wrong warning: nothing in the log supports {warning!r}")
 
 
 def _may_be_cancelled(case: Case, job: int, at_us: int, *, ran: bool) -> bool:
-    """Whether the log allows it: a job that ran then ends there, one that waited has before."""
+    """Whether the log agrees: a job that ran ends there, one that waited ended before."""
     if job >= case.num_jobs or case.rejected[job] or at_us < case.trace.submit_us[job]:
         return False
     end_us = case.last_end_us[job]
-    if ran or case.finished[job]:  # who finishes at that instant has finished
+    if ran or case.finished[job]:  # a job may finish at that instant
         return bool(end_us == at_us)
     return bool(end_us <= at_us)
 
 
 def _check_waiting(case: Case, course: Course) -> None:
-    """Jobs that nobody took back and that did not end wait for ever, and that is said."""
+    """Check the warning on jobs that were not cancelled and did not end."""
     due: tuple[str, ...] = ()
     if not case.all_finished and len(jobs := np.flatnonzero(~course.ends(case))):
         many = f"{len(jobs)} job waits" if len(jobs) == 1 else f"{len(jobs)} jobs wait"
@@ -142,5 +142,5 @@ def _check_waiting(case: Case, course: Course) -> None:
     if not (said or due):
         return
     if len(said) != len(due) or any(not w.startswith(d) for w, d in zip(said, due, strict=True)):
-        truth = due[0] if due else "none does"
-        case.problems.append(f"wrong warning: of jobs that wait it says {said}, in truth {truth}")
+        truth = due[0] if due else "none waits"
+        case.problems.append(f"wrong warning: on waiting jobs it has {said}, expected {truth}")

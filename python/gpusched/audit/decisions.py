@@ -1,9 +1,8 @@
-"""The second level of an audit: the policy, as it is documented, would have decided so.
+"""The second level of an audit: compare with decisions of the documented policy.
 
-The readable engine, which is written from the documentation and shares nothing with the core,
-decides the run again. What has been decided by a moment depends only on what came by then, so that
-of long runs the first jobs can be decided by themselves; and where the log has all that a decision
-goes by, a window begins from what it has.
+The reference engine, written from the documentation and independent of the core, repeats the
+decisions. Decisions depend only on the past, so for long runs the first jobs can be checked
+alone; if the log has all that decisions depend on, windows starting later can be checked, too.
 """
 
 from __future__ import annotations
@@ -27,17 +26,17 @@ if TYPE_CHECKING:
     from gpusched.reference.model import Outcome
 
 MOST_LOOKS: Final = 3_500_000
-"""Jobs looked at over all instants, some 600,000 a second: as much of a run is decided again."""
+"""Limit on jobs times instants, about 600,000 a second: the part of a run that is repeated."""
 
 _WINDOWS: Final = 2
-"""Windows of a long run that are decided again beside its beginning, each by an eighth as much."""
+"""Number of later windows of a long run that are repeated, each an eighth of that limit."""
 
 
 def check(case: Case, course: Course, most_looks: int = MOST_LOOKS) -> None:
-    """Decide the run again, or parts of it, and compare what was held when.
+    """Repeat the decisions of the run, or of parts, and compare the intervals.
 
-    Of long runs these are the first jobs, and windows that begin from what the log has at an
-    instant. What cannot be shown is said in the notes, so that it is never taken for shown.
+    For long runs the parts are the first jobs, and windows that start from the state in the log.
+    The notes list what was not checked.
     """
     why = _unshown(case, course)
     if why:
@@ -55,8 +54,8 @@ def check(case: Case, course: Course, most_looks: int = MOST_LOOKS) -> None:
         packing = engine.placer.packing
         if packing is not None and packing.rule.sees_workload:
             case.notes.append(
-                f"decisions not shown: placement {case.spec.placement} goes by what all jobs ask "
-                f"for, and {case.num_jobs:,} are too many to decide about again"
+                f"decisions not shown: placement {case.spec.placement} depends on the requests of "
+                f"all jobs, and {case.num_jobs:,} are too many to repeat"
             )
             return
         until_us = int(case.trace.submit_us[count])
@@ -64,17 +63,17 @@ def check(case: Case, course: Course, most_looks: int = MOST_LOOKS) -> None:
         _check_windows(case, course, most_looks)
         case.notes.append(
             f"decisions shown: those before {until_us / 1e6:g} s, when the first {count:,} of "
-            f"{case.num_jobs:,} jobs had come"
+            f"{case.num_jobs:,} jobs had arrived"
         )
     except (ValueError, RuntimeError) as error:
-        case.problems.append(f"decided otherwise: as documented the run fails: {error}")
+        case.problems.append(f"decided otherwise: the documented rules fail: {error}")
 
 
 def _check_windows(case: Case, course: Course, most_looks: int) -> None:
-    """Decide again what was decided in windows of the rest, where the log has all that decides.
+    """Repeat the decisions in later windows, if the log has all that they depend on.
 
-    That is who waits, who runs since when, and what each had before: not where jobs slow each
-    other down, nor under a policy that remembers more.
+    That is the waiting and running jobs with their history: not if jobs slow each other down, nor
+    under a policy with more state.
     """
     policy, given = resolved(case.spec.policy, case.flags.alias_of)
     has_memory = getattr(make_scheduler(policy, given), "has_memory", True)
@@ -94,11 +93,11 @@ def _check_windows(case: Case, course: Course, most_looks: int) -> None:
         engine = _decided(case, course, np.array([*sorted(snapshot), *coming.tolist()]), at_us)
         engine.begin(at_us, snapshot)
         _compare_log(case, engine.run(until_us), at_us, until_us)
-    case.notes.append(f"decisions shown: those from {', '.join(spans)}, begun from the log")
+    case.notes.append(f"decisions shown: those from {', '.join(spans)}, starting from the log")
 
 
 def _snapshot(case: Case, course: Course, at_us: int) -> dict[int, Snapshot]:
-    """Return who is there behind the decision of an instant, and what each has had."""
+    """Return the jobs after the decision of an instant, each with its history."""
     is_there = (case.trace.submit_us <= at_us) & ~case.rejected
     is_there &= ~(case.finished & (case.last_end_us <= at_us))
     gone, gone_us = course.taken_back(case)
@@ -121,7 +120,7 @@ def _snapshot(case: Case, course: Course, at_us: int) -> dict[int, Snapshot]:
             since, own = int(case.start_us[i]), slice(case.first[i], ends[i])
             servers, masks = case.rows["server"][own].tolist(), case.rows["mask"][own].tolist()
             allocation = dict(zip(servers, masks, strict=True))
-            if case.pooled:  # whose GPUs are all alike
+            if case.pooled:  # all GPUs are alike
                 width = int(case.trace.gpus[job])
                 allocation = {-1: ((1 << width) - 1) << in_pool}
                 in_pool += width
@@ -133,38 +132,38 @@ def _snapshot(case: Case, course: Course, at_us: int) -> dict[int, Snapshot]:
 
 
 def _unshown(case: Case, course: Course) -> str:
-    """Return why the readable engine cannot decide the run; empty if it can."""
+    """Return why the reference engine cannot repeat the run; empty if it can."""
     name, _ = resolved(case.spec.policy, case.flags.alias_of)
     if any(thing.role in ("policy", "placement") for thing in case.spec.python):
-        return "the run decided by an object of Python"
+        return "the run has a policy or placement written in Python"
     if name not in (*POLICIES, *BY_DEADLINE):
-        return f"policy {name} has no readable twin"
+        return f"policy {name} has no reference implementation"
     placement, placing = values_of(case.spec.placement)
     if placement not in (*PLACEMENTS, *PACKINGS) or placing.get("artefact"):
-        return f"placement {case.spec.placement} has no readable twin"
+        return f"placement {case.spec.placement} has no reference implementation"
     if not case.flags.predicted:
-        return f"the trace does not hold what {case.spec.predictor} predicted"
+        return f"the trace lacks the predictions of {case.spec.predictor}"
     if course.is_handed_over:
-        return "another policy decided before"
+        return "the policy changed during the run"
     return ""
 
 
 def _looks(case: Case, course: Course) -> Float64:
-    """Return how many jobs are looked at by the end of each instant, one at the instant itself."""
+    """Return cumulative jobs times instants at the end of each instant, at least one each."""
     moments, came = case.moments, ~case.rejected
     size = len(moments.us)
     change = np.bincount(moments.submits[came], minlength=size)
     change -= np.bincount(moments.ends[case.closes], minlength=size)
     jobs, at_us = course.taken_back(case)
     change -= np.bincount(moments.before(at_us[~case.has_run[jobs]]), minlength=size)
-    # Timers are further instants, and the log does not say when they were.
+    # Timers are further instants, which the log does not record.
     many = max(1.0, case.schedule.counters.get("instants", size) / size)
     looks: Float64 = np.cumsum(np.maximum(np.cumsum(change), 0) + 1.0) * many
     return looks
 
 
 def _affordable(case: Case, course: Course, most_looks: int) -> int:
-    """Return how many of the first jobs can be decided on again within the bound, one at least."""
+    """Return how many of the first jobs fit the limit, at least one."""
     moments = case.moments
     last = int(np.searchsorted(_looks(case, course), most_looks))
     if last >= len(moments.us):
@@ -173,7 +172,7 @@ def _affordable(case: Case, course: Course, most_looks: int) -> int:
 
 
 def _decided(case: Case, course: Course, jobs: Int64, after_us: int = -1) -> Engine:
-    """Return an engine of the run's own rules for some of its jobs, and what changes for them."""
+    """Return a reference engine for some of the run's jobs, and the changes to them."""
     spec = case.spec
     policy, given = resolved(spec.policy, case.flags.alias_of)
     placement, placing = values_of(spec.placement)
@@ -211,14 +210,14 @@ def _compare_columns(case: Case, outcome: Outcome) -> None:
             "decided otherwise",
             claimed != truth,
             lambda j, name=name, claimed=claimed, truth=truth: (  # type: ignore[misc]
-                f"job {j} has {name} {claimed[j]}, under {case.spec.policy} as documented "
-                f"{truth[j]}"
+                f"job {j} has {name} {claimed[j]}, but {truth[j]} under {case.spec.policy} as "
+                "documented"
             ),
         )
 
 
 def _compare_log(case: Case, outcome: Outcome, after_us: int, until_us: int | None) -> None:
-    """Compare the rows; of a part those that overlap it, cut off at its end."""
+    """Compare the rows; for a part, those that overlap it, cut off at its end."""
     rows = np.array(outcome.rows, dtype=object).reshape(-1, len(LOG_COLUMNS))
     truth = {name: rows[:, i] for i, name in enumerate(LOG_COLUMNS)}
     claimed = {name: case.rows[name].astype(object) for name in LOG_COLUMNS}
@@ -233,7 +232,7 @@ def _compare_log(case: Case, outcome: Outcome, after_us: int, until_us: int | No
         "decided otherwise",
         wrong,
         lambda i: (
-            f"the log has {_row(claimed, i)}, under {case.spec.policy} as documented "
+            f"the log has {_row(claimed, i)}, but {case.spec.policy} as documented has "
             f"{_row(truth, i)}"
         ),
     )
@@ -254,11 +253,11 @@ def _row(rows: Mapping[str, AnyArray], index: int) -> str:
 
 
 def _compare_counters(case: Case, outcome: Outcome) -> None:
-    """The rates that changed are decided by who ran beside whom."""
+    """Check the number of changed rates, which depends on the jobs that share links."""
     claimed = case.schedule.counters.get("rates_changed")
     if claimed is None or len(outcome.start_us) < len(case.trace):
         return
     if claimed != outcome.rates_changed:
         case.problems.append(
-            f"decided otherwise: rates_changed is {claimed}, as documented {outcome.rates_changed}"
+            f"decided otherwise: rates_changed is {claimed}, expected {outcome.rates_changed}"
         )

@@ -1,4 +1,4 @@
-"""What an audit must know about a run's names: their flags, parameters and presets."""
+"""Registered properties of a run's names: their flags, parameters and presets."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
 
 Given = Mapping[str, Any]
-"""The values of the parameters of a run's plug-in."""
+"""Parameter values of the run's plug-ins."""
 
 
 @dataclass(frozen=True)
 class Flags:
-    """What the registry declares of the names of a run.
+    """The registered properties of the names of a run.
 
     Attributes
     ----------
     preempts
-        Whether the policy may take GPUs back; None if it does not say, and nothing is assumed.
+        Whether the policy may preempt; None if undeclared, and nothing is assumed.
     places
-        Whether the policy chooses GPUs itself, whatever the placement.
+        Whether the policy chooses GPUs itself, regardless of the placement.
     is_pooled
-        Whether the placement takes the cluster for one pool of GPUs without servers.
+        Whether the placement treats the cluster as a single pool of GPUs without servers.
     scatters
-        Whether the placement takes any gang on an empty cluster that has GPUs enough.
+        Whether the placement accepts any job on an empty cluster with enough GPUs.
     consolidates
-        Whether it takes there what fits on as few servers as the gang's width allows.
+        Whether it then accepts what fits on the fewest servers for the job's GPUs.
     is_elastic
-        Whether jobs may run at other widths than their own under the speed.
+        Whether jobs may run with other numbers of GPUs than requested under the speed.
     alias_of
-        The policy that the name stands for, with the values that it sets, if it is an alias.
+        The policy that an alias stands for, with the values that it sets.
     is_steady
-        Whether they run for their service under the speed, wherever they are.
+        Whether jobs run for their service under the speed, on any GPUs.
     interacts
-        Whether rates depend on who else is on a link.
+        Whether rates depend on other jobs on a link.
     clairvoyant
-        Whether the policy decides by the true services with this predictor: always, never, or
-        without estimates; empty if it is not known.
+        Whether the policy uses the true run times with this predictor: always, never, or without
+        estimates; empty if unknown.
     predicted
-        The column of the trace that policies take for the services; empty: predictions that the
+        The column of the trace with the run times that policies see; empty: predictions that the
         trace does not hold.
     faults
-        Why names or parameters of the run are none, one sentence each.
+        Errors in names or parameters of the run, one sentence each.
     version
-        Of the rules that are declared here.
+        Version of these rules.
     """
 
     preempts: bool | None = None
@@ -72,17 +72,17 @@ class Flags:
 
 @dataclass(frozen=True)
 class RestartRule:
-    """What a resume costs beyond the job's own checkpoint and restart, and a job its service.
+    """The cost of a resume beyond the job's own checkpoint and restart, and extra work of jobs.
 
     Attributes
     ----------
     on_time
-        Whether the gang pays by holding GPUs without progress; otherwise each preemption adds to
-        the remaining service.
+        Whether a job pays by holding GPUs without progress; otherwise each preemption adds to the
+        remaining service.
     narrow_us, wide_us, narrow_gpus
-        Cost of gangs up to ``narrow_gpus``, and of wider ones.
+        Cost for jobs up to ``narrow_gpus``, and for larger ones.
     overrun_us
-        What every job runs beyond its service.
+        Extra work of every job beyond its service.
     """
 
     on_time: bool
@@ -94,7 +94,7 @@ class RestartRule:
     @classmethod
     @lru_cache(maxsize=64)
     def of(cls, policy: str, alias_of: str = "") -> RestartRule:
-        """Read the rule from a policy's text, and from that of the policy for which it stands."""
+        """Parse the rule from a policy's string, with aliases resolved."""
         given = DEFAULTS | dict(resolved(policy, alias_of)[1])
         cost_s, wide_cost_s = given["cost_s"], given["wide_cost_s"]
         has_wide = wide_cost_s is not None and wide_cost_s >= 0
@@ -116,7 +116,7 @@ class RestartRule:
 
 
 def widths(trace: Trace) -> tuple[Int64, Int64]:
-    """Return the least and the greatest width of each job under an elastic speed."""
+    """Return the smallest and largest number of GPUs of each job under an elastic speed."""
     ones = np.ones(len(trace), dtype=np.int64)
     least = ones if trace.min_gpus is None else trace.min_gpus.astype(np.int64)
     most = ones * 2**31 if trace.max_gpus is None else trace.max_gpus.astype(np.int64)
@@ -125,7 +125,7 @@ def widths(trace: Trace) -> tuple[Int64, Int64]:
 
 @lru_cache(maxsize=256)
 def values_of(text: str) -> tuple[str, Given]:
-    """Split ``name:key=value,key=value``, the values as what they are."""
+    """Split ``name:key=value,key=value``, with parsed values."""
     name, _, given = text.partition(":")
     pairs = (entry.partition("=") for entry in given.split(",") if entry)
     values = {key.strip(): _value(value.strip()) for key, _, value in pairs}
@@ -149,9 +149,9 @@ def _value(text: str) -> Any:
 
 @lru_cache(maxsize=64)
 def resolved(policy: str, alias_of: str) -> tuple[str, Given]:
-    """Split the text of a policy, with what its preset stands for.
+    """Split the string of a policy, including the values of its preset.
 
-    Of an alias it is that of the policy for which it stands.
+    For an alias it is the policy that the alias stands for.
     """
     name, given = values_of(policy)
     if alias_of:

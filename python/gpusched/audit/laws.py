@@ -1,6 +1,6 @@
-"""What a schedule must keep to be possible and complete: laws over the log, asked by name.
+"""Rules for a possible and complete schedule: properties of the log, by name.
 
-The audit asks all of them in turn; gpusched.testing asks one after the other of small cases.
+The audit checks all of them; gpusched.testing checks single ones on small cases.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
 
 
 Check = Callable[[Case, Course], None]
-"""Notes the problems of a case."""
+"""Records the problems of a case."""
 
 
 @dataclass(frozen=True)
 class Law:
-    """Something that holds of the log of every run."""
+    """A property of the log of every run."""
 
     sentence: str
     check: Check
 
 
 LAWS: Final[dict[str, Law]] = {}
-"""By name, in the order in which an audit asks them."""
+"""By name, in the order of an audit."""
 
 
 def _law(name: str, sentence: str) -> Callable[[Check], Check]:
@@ -54,7 +54,7 @@ def _law(name: str, sentence: str) -> Callable[[Check], Check]:
     return register
 
 
-@_law("proper-intervals", "Intervals are not empty, and a job has one after the other.")
+@_law("proper-intervals", "Intervals are not empty, and those of a job do not overlap.")
 def _proper_intervals(case: Case, course: Course) -> None:
     rows = case.rows
     case.report(
@@ -68,7 +68,7 @@ def _proper_intervals(case: Case, course: Course) -> None:
             case.resumes & (case.start_us[1:] < case.end_us[:-1]),
             lambda i: (
                 f"job {case.job[i]} again from {case.start_us[i + 1]} us, "
-                f"its interval before ends at {case.end_us[i]} us"
+                f"but its interval before ends at {case.end_us[i]} us"
             ),
         )
 
@@ -85,7 +85,7 @@ def _after_submit(case: Case, course: Course) -> None:
     )
 
 
-@_law("whole-gangs", "A job holds all GPUs of its gang whenever it runs.")
+@_law("whole-gangs", "A running job holds all its GPUs.")
 def _whole_gangs(case: Case, course: Course) -> None:
     if not len(case.job):
         return
@@ -94,7 +94,7 @@ def _whole_gangs(case: Case, course: Course) -> None:
         latest = np.maximum.reduceat(end_us, case.first)
         earliest = np.minimum.reduceat(end_us, case.first)
         case.report(
-            "gang not whole",
+            "job not whole",
             latest != earliest,
             lambda i: f"job {case.job[i]} loses GPUs between {earliest[i]} and {latest[i]} us",
         )
@@ -103,7 +103,7 @@ def _whole_gangs(case: Case, course: Course) -> None:
     held, wanted = case.width, case.trace.gpus[case.job]
     if not case.flags.is_elastic:
         case.report(
-            "gang not whole",
+            "job not whole",
             held != wanted,
             lambda i: (
                 f"job {case.job[i]} holds {held[i]} of {wanted[i]} GPUs from {case.start_us[i]} us"
@@ -112,16 +112,16 @@ def _whole_gangs(case: Case, course: Course) -> None:
         return
     least, most = widths(case.trace)
     case.report(
-        "width outside its limits",
+        "number of GPUs outside its limits",
         (held < least[case.job]) | (held > most[case.job]),
         lambda i: (
             f"job {case.job[i]} holds {held[i]} GPUs from {case.start_us[i]} us, "
-            f"it runs on {least[case.job[i]]} to {most[case.job[i]]}"
+            f"but runs on {least[case.job[i]]} to {most[case.job[i]]}"
         ),
     )
 
 
-@_law("gpus-per-node", "A job that states its GPUs per node holds as many on each of its servers.")
+@_law("gpus-per-node", "A job with GPUs per node holds that many on each of its servers.")
 def _gpus_per_node(case: Case, course: Course) -> None:
     if case.pooled or case.trace.gpus_per_node is None:
         return
@@ -133,12 +133,12 @@ def _gpus_per_node(case: Case, course: Course) -> None:
         (wanted > 0) & (held != wanted),
         lambda i: (
             f"job {rows['job'][i]} holds {held[i]} GPUs of server {rows['server'][i]} from "
-            f"{rows['start_us'][i]} us, its gpus_per_node is {wanted[i]}"
+            f"{rows['start_us'][i]} us, but its gpus_per_node is {wanted[i]}"
         ),
     )
 
 
-@_law("real-gpus", "Each GPU that is held is one that its server has.")
+@_law("real-gpus", "Each held GPU exists on its server.")
 def _real_gpus(case: Case, course: Course) -> None:
     rows = case.rows
     if case.pooled:
@@ -165,7 +165,7 @@ def _real_gpus(case: Case, course: Course) -> None:
     )
 
 
-@_law("allowed-types", "A job holds GPUs of the types that it allows, and no others.")
+@_law("allowed-types", "A job holds only GPUs of the types it allows.")
 def _allowed_types(case: Case, course: Course) -> None:
     rows, trace, cluster = case.rows, case.trace, case.cluster
     if case.pooled or trace.type_set is None or not case.names_servers:
@@ -182,7 +182,7 @@ def _allowed_types(case: Case, course: Course) -> None:
     )
 
 
-@_law("one-type", "On servers with GPUs of several types a job has GPUs of one.")
+@_law("one-type", "On servers with GPUs of several types a job has GPUs of one type.")
 def _one_type(case: Case, course: Course) -> None:
     if case.pooled or case.cluster.server_part_of is None or not case.names_servers:
         return
@@ -210,11 +210,11 @@ def _capacity(case: Case, course: Course) -> None:
 
 
 def _check_pool(case: Case) -> None:
-    """Of one pool no more GPUs are held than there are."""
+    """Check that no more GPUs of a pool are held than it has."""
     gpus = case.trace.gpus[case.job].astype(np.int64)
     time_us = np.concatenate((case.start_us, case.end_us))
     change = np.concatenate((gpus, -gpus))
-    order = np.lexsort((change, time_us))  # within an instant GPUs are released before
+    order = np.lexsort((change, time_us))  # within an instant releases come first
     in_use = np.cumsum(change[order])
     case.report(
         "GPUs used twice",
@@ -224,7 +224,7 @@ def _check_pool(case: Case) -> None:
 
 
 def _check_overlap(case: Case) -> None:
-    """On each GPU, in order of time, nobody starts before the one before has ended."""
+    """Check that on each GPU no interval starts before the previous one has ended."""
     if not case.occupancy.any_shared:
         return
     order = np.lexsort((case.rows["start_us"], case.rows["server"]))
@@ -249,7 +249,7 @@ def _check_gpu(case: Case, rows: Mapping[str, AnyArray], gpu: int) -> None:
 
 
 def _check_shares(case: Case) -> None:
-    """Of each GPU no more than a thousand thousandths are held."""
+    """Check that shares of each GPU add up to at most one."""
     for gpu in range(int(case.servers.gpus.max())):
         users = np.flatnonzero(case.rows["mask"] >> np.uint64(gpu) & np.uint64(1))
         assert case.trace.share_milli is not None
@@ -257,7 +257,7 @@ def _check_shares(case: Case) -> None:
         _check_sums(case, "GPU used twice", f"thousandths of GPU {gpu}", users, share, None)
 
 
-@_law("room", "No more CPU and memory of a server is held than it has.")
+@_law("room", "The CPU and memory held on a server are at most what it has.")
 def _room(case: Case, course: Course) -> None:
     rows, trace, cluster = case.rows, case.trace, case.cluster
     if case.pooled or not case.names_servers:
@@ -279,28 +279,28 @@ def _room(case: Case, course: Course) -> None:
 def _check_sums(
     case: Case, rule: str, what: str, users: Int64, amount: Int64, limits: Int64 | None
 ) -> None:
-    """Add up what the rows ``users`` hold of each server; None: at most a thousand."""
+    """Add up what the rows ``users`` hold on each server; None: a limit of a thousand."""
     server = case.rows["server"][users]
     if limits is not None and (part_of := case.cluster.server_part_of) is not None:
-        server = part_of[server]  # which has the CPU and the memory
+        server = part_of[server]  # the part with the CPU and the memory
     end_us, start_us = case.rows["end_us"][users], case.rows["start_us"][users]
     change = np.concatenate((-amount, amount))
     time_us, where = np.concatenate((end_us, start_us)), np.concatenate((server, server))
     job = np.tile(case.rows["job"][users], 2)
-    order = np.lexsort((change, time_us, where))  # within an instant things are given back before
-    in_use = np.cumsum(change[order])  # whoever takes something gives it back: 0 between servers
+    order = np.lexsort((change, time_us, where))  # within an instant releases come first
+    in_use = np.cumsum(change[order])  # all is released in the end: 0 between servers
     limit = np.full(len(order), 1000) if limits is None else limits[where[order]]
     case.report(
         rule,
         in_use > limit,
         lambda i: (
             f"{in_use[i]} {what} of server {where[order[i]]} are held at {time_us[order[i]]} us, "
-            f"it has {limit[i]}; job {job[order[i]]} is one of those"
+            f"but it has {limit[i]}; job {job[order[i]]} is one of the users"
         ),
     )
 
 
-@_law("ends", "Every job finishes or is rejected: none is forgotten, none starves.")
+@_law("ends", "Every job finishes, is rejected or is cancelled.")
 def _ends(case: Case, course: Course) -> None:
     if case.all_finished:
         return
@@ -314,7 +314,7 @@ def _ends(case: Case, course: Course) -> None:
     )
 
 
-@_law("accounts", "Submission to finish is the time with GPUs and the time without.")
+@_law("accounts", "Time from submit to finish is time with GPUs plus time without.")
 def _accounts(case: Case, course: Course) -> None:
     expected = {
         "start_us": case.first_start_us,
@@ -338,13 +338,13 @@ def _finish_us(case: Case) -> Int64:
 
 
 def _preemptions(case: Case) -> Int64:
-    """Return how often each job was; what the log does not say as it is claimed."""
+    """Return the preemptions of each job; as claimed if the log does not show them."""
     preemptions = case.num_breaks
     if case.all_finished:
         return preemptions
-    # Who is rejected after it ran was preempted by the policy that took over.
+    # A job rejected after it ran was preempted by the change of policy.
     preemptions = preemptions + (case.rejected & case.has_run)
-    # The log does not say what a job that did not end was left with: a run cut off counts not.
+    # The log does not record the work left by a job that did not end: a cut run does not count.
     claimed = case.claimed["preemptions"]
     is_cut = case.has_run & ~case.finished & ~case.rejected
     if np.count_nonzero(is_cut):
@@ -354,12 +354,12 @@ def _preemptions(case: Case) -> Int64:
 
 def _report_column(case: Case, name: str, wrong: Bool, truth: AnyArray) -> None:
     claimed = case.claimed[name]
-    case.report(f"wrong {name}", wrong, lambda j: f"job {j}: {claimed[j]}, the log says {truth[j]}")
+    case.report(f"wrong {name}", wrong, lambda j: f"job {j}: {claimed[j]}, the log has {truth[j]}")
 
 
-@_law("keeps-gpus", "Under a policy that does not preempt, a job that has begun runs to its end.")
+@_law("keeps-gpus", "Under a policy that does not preempt, a running job keeps its GPUs.")
 def _keeps_gpus(case: Case, course: Course) -> None:
-    """One that takes over finds no job running."""
+    """A policy that replaces another finds no running job."""
     if not any(flags.preempts is False for _, flags in case.policies):
         return
     ends = case.resumed - 1
@@ -384,10 +384,10 @@ def _keeps_gpus(case: Case, course: Course) -> None:
 
 @_law(
     "full-service",
-    "At a fixed speed a finished job held GPUs for its service and its restarts, no longer.",
+    "At a fixed speed a finished job held GPUs exactly for its service and its restarts.",
 )
 def _full_service(case: Case, course: Course) -> None:
-    """Of other speeds see :mod:`gpusched.audit.rates`; restarts are paid under all."""
+    """For other speeds see :mod:`gpusched.audit.rates`; restarts are paid under all."""
     fixed = case.flags.is_steady
     if fixed:
         done_us = case.held_us - case.per_job(case.paid_us) - redo_us(case)
@@ -397,7 +397,7 @@ def _full_service(case: Case, course: Course) -> None:
     if not len(case.resumed):
         return
     last = case.closes[case.closes > case.opens]
-    # Where rates vary, what is left may be less than rounding tells from nothing.
+    # With varying rates the remainder may be smaller than rounding errors.
     cost_us = case.restart_us[last]
     idle = case.end_us[last] - case.start_us[last] < cost_us + fixed
     case.report(
@@ -413,21 +413,21 @@ def _report_work(case: Case, done_us: Int64, off: Int64) -> None:
             name,
             case.finished & wrong,
             lambda j: (
-                f"job {j} did {done_us[j]} us of {case.trace.service_us[j]} us, restart costs apart"
+                f"job {j} did {done_us[j]} us of {case.trace.service_us[j]} us without restarts"
             ),
         )
 
 
 def redo_us(case: Case) -> Int64 | int:
-    """Return the work that each job of the trace has beyond its service, in microseconds."""
+    """Return the work of each job of the trace beyond its service, in microseconds."""
     if not len(case.resumed):
         return case.overrun_us
     return case.per_job(case.added_us) + case.overrun_us
 
 
-@_law("reasons", "A rejected job has a reason, and holds no GPU; no other job has one.")
+@_law("reasons", "Exactly the rejected jobs have a reason, and they hold no GPU.")
 def _rejects(case: Case, course: Course) -> None:
-    """The reason is true, and who can never run is rejected."""
+    """Check that the reason is true, and that jobs that can never run are rejected."""
     reason = case.claimed["reason"]
     truth, at_us = rejects(case, course)
     if not (case.num_rejected or np.count_nonzero(truth) or np.count_nonzero(reason)):
@@ -445,7 +445,7 @@ def _rejects(case: Case, course: Course) -> None:
         lambda j: (
             f"job {j} of {case.trace.gpus[j]} GPUs: "
             f"{REJECT_REASONS[reason[j]] if rejected[j] else 'not rejected'!r}, "
-            f"in truth {REJECT_REASONS[truth[j]] or 'it fits'!r}"
+            f"expected {REJECT_REASONS[truth[j]] or 'it fits'!r}"
         ),
     )
     case.report("wrong reason", ~rejected & (reason != 0), lambda j: f"job {j} is not rejected")
@@ -455,10 +455,10 @@ UInt8 = npt.NDArray[np.uint8]
 
 
 def rejects(case: Case, course: Course) -> tuple[UInt8, Int64]:
-    """Return for each job why it is rejected (an index in ``REJECT_REASONS``), 0 if it is not.
+    """Return the reject reason of each job (an index in ``REJECT_REASONS``), 0 if accepted.
 
-    And when, as far as it may have run before: at a change of policy that finds it waiting or
-    running, and under which it can never run; -1 where it is judged as it arrives.
+    Also return when, for a job that may have run before: at the change of policy under which it
+    can never run; -1 if it is judged on arrival.
     """
     reason, at_us = np.zeros(case.num_jobs, np.uint8), np.full(case.num_jobs, -1, np.int64)
     if len(case.policies) == 1:
@@ -479,9 +479,9 @@ def rejects(case: Case, course: Course) -> tuple[UInt8, Int64]:
 
 
 def rejects_for_good(case: Case, flags: Flags, may_be: Bool) -> UInt8:
-    """Return for each job why it can never run (an index in ``REJECT_REASONS``), 0 if it can.
+    """Return why each job can never run (an index in ``REJECT_REASONS``), 0 if it can.
 
-    Of a placement that is not known, the refusals on an empty cluster are taken for true where they
+    Under an unknown placement, refusals on an empty cluster are accepted as true where they
     ``may_be``.
     """
     key = (case.cluster, case.spec.placement, case.measured, flags.places, flags.scatters,
@@ -495,15 +495,15 @@ def rejects_for_good(case: Case, flags: Flags, may_be: Bool) -> UInt8:
 def _reasons(case: Case, flags: Flags) -> tuple[UInt8, Bool | None]:
     """Return the reasons, and for which jobs a placement may have another one; None: for none.
 
-    The readable engine says them, of as many servers of a kind as the gang could have GPUs on. A
-    placement that the flags describe has a stand-in, and no stand-in if nothing is known of it.
+    The reference engine finds them, with as many servers of each kind as the job could use. A
+    placement described by flags has a substitute; an unknown one has none.
     """
     alike = case.alike
     name, given = values_of(case.spec.placement)
     has_own = not flags.places and name in OWN_FITS
     is_known = has_own or flags.places or flags.scatters or flags.consolidates
     stand_in = name if has_own else "consolidated" if flags.consolidates else "first-fit"
-    if flags.places:  # it takes any GPUs that the gang fits on
+    if flags.places:  # it takes any GPUs that the job fits on
         stand_in = "first-fit"
     has_demands = is_known and alike.has_demands and not flags.places
     servers = servers_of(case.cluster)
@@ -517,7 +517,7 @@ def _reasons(case: Case, flags: Flags) -> tuple[UInt8, Bool | None]:
             [], [server for server, _ in some], make_scheduler("fifo", {}), stand_in,
             placement_params=given if has_own else {}, room=[has for _, has in some],
             has_demands=has_demands,
-            # Alone on a server a gang shares nothing with its other parts.
+            # Alone on a server a job shares nothing with its other parts.
             part_of=list(range(len(some))) if case.cluster.server_part_of is not None else [],
         )  # fmt: skip
 

@@ -1,7 +1,7 @@
-"""The log of a run as an audit reads it: rows, intervals, jobs, instants, and what is held when.
+"""The log of a run for an audit: rows, intervals, jobs, instants, and GPUs held over time.
 
-Columns and the digest are written anew from the documentation, and shared with nothing that makes
-schedules.
+Columns and digest are written independently from the documentation, sharing nothing with code
+that makes schedules.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 LOG_COLUMNS: Final = ("job", "start_us", "end_us", "server", "mask")
-"""In the order in which they enter the digest."""
+"""In the order of the digest."""
 
 JOB_COLUMNS: Final = (
     "start_us", "finish_us", "held_us", "paid_us", "preemptions", "resizes", "num_servers",
@@ -34,7 +34,7 @@ DECISION_COLUMNS: Final = frozenset((
     "job", "time_us", "admitted", "cost", "value", "payoff", "reason", "type", "from_us",
     "until_us",
 ))  # fmt: skip
-"""One value per job that was taken or turned down."""
+"""One value per job with an admission decision."""
 
 _ROWS_AT_A_TIME: Final = 2**18
 
@@ -42,7 +42,7 @@ _ROWS_AT_A_TIME: Final = 2**18
 def log_digest(log: Mapping[str, AnyArray], status: AnyArray, reason: AnyArray) -> str:
     """Return the SHA-256 of the rows of the log, then of (job, reason) of each reject.
 
-    All as little-endian integers of 64 bits, row by row as they stand.
+    All as little-endian 64-bit integers, row by row in the given order.
     """
     sha = hashlib.sha256()
     for begin in range(0, len(log["job"]), _ROWS_AT_A_TIME):
@@ -61,7 +61,7 @@ def _feed(sha: Any, columns: Sequence[AnyArray]) -> None:
 
 
 FEW: Final = 100
-"""So many pairs are sorted as they are: to pack them would take longer."""
+"""Up to so many pairs are sorted directly: packing would take longer."""
 _BITS: Final = 63
 
 
@@ -71,7 +71,7 @@ def sorted_pairs(first: AnyArray, second: AnyArray) -> tuple[Int64, Int64]:
     Parameters
     ----------
     first, second
-        Integers of at most 64 bits with a sign, equally many.
+        Signed integers of at most 64 bits, equally many.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def sorted_pairs(first: AnyArray, second: AnyArray) -> tuple[Int64, Int64]:
 
 
 def _sorted_apart(first: Int64, second: Int64) -> tuple[Int64, Int64]:
-    """Sort pairs that do not fit into one number: by the first, and then who has the same."""
+    """Sort pairs that do not fit into one number: by the first, then within ties by the second."""
     order = np.argsort(first)
     first, second = first[order], second[order]
     is_same = first[1:] == first[:-1]
@@ -115,16 +115,16 @@ _BEFORE, _AFTER = np.array([_LIMITS.min]), np.array([_LIMITS.max])
 
 @dataclass(frozen=True)
 class Steps:
-    """A count: what it is behind each instant at which something happens to it.
+    """A step function: its value after each instant at which it changes.
 
     Attributes
     ----------
     before
-        Until the first instant.
+        Value before the first instant.
     us
         The instants in microseconds, ascending.
     value
-        Behind each of them.
+        Value after each of them.
     """
 
     before: int
@@ -133,7 +133,7 @@ class Steps:
 
     @classmethod
     def of(cls, before: int, us: AnyArray, change: AnyArray) -> Steps:
-        """Add changes up, which are in any order."""
+        """Accumulate changes, given in any order."""
         us, change = sorted_pairs(us, change)
         value = np.cumsum(change)
         value += before
@@ -142,7 +142,7 @@ class Steps:
         return cls(before, us[is_last], value[is_last])
 
     def spans(self, least: int) -> tuple[Int64, Int64]:
-        """Return the begins and the ends of the times in which it is ``least`` or more."""
+        """Return starts and ends of the times in which the value is ``least`` or more."""
         has = np.concatenate(([self.before >= least], self.value >= least))
         at = self.us[has[1:] != has[:-1]]
         at = np.concatenate((_BEFORE[: int(has[0])], at, _AFTER[: int(has[-1])]))
@@ -152,12 +152,12 @@ class Steps:
 
 @dataclass
 class Moments:
-    """The instants at which a job came, got GPUs or gave them back.
+    """The instants at which a job arrived, or got or released GPUs.
 
     Attributes
     ----------
     submit_us, is_late
-        Of each job, and whether it starts at another instant.
+        Submit time of each job, and whether it starts at a later instant.
     start_us, end_us
         Of each interval.
     """
@@ -169,7 +169,7 @@ class Moments:
 
     @kept
     def _changes(self) -> tuple[Int64, Int64]:
-        """When something happens, ascending, and how many jobs more run; first those that end."""
+        """Times of events, ascending, and the change in the number of running jobs; ends first."""
         came_us = self.submit_us[self.is_late]
         num_late, num_intervals = len(came_us), len(self.start_us)
         more = np.zeros(num_late + 2 * num_intervals, np.int8)
@@ -186,13 +186,13 @@ class Moments:
 
     @property
     def num_instants(self) -> int:
-        """How many instants there are."""
+        """Number of instants."""
         us, _ = self._changes
         return min(len(us), 1) + int(np.count_nonzero(us[1:] != us[:-1]))
 
     @property
     def most_running(self) -> int:
-        """The most jobs that hold GPUs at a time, between two instants."""
+        """Maximum number of running jobs between two instants."""
         _, more = self._changes
         return int(np.add.accumulate(more).max())
 
@@ -203,15 +203,15 @@ class Moments:
         return us[self._is_new]
 
     def of(self, times: AnyArray) -> Int64:
-        """Return the numbers of instants."""
+        """Return the indices of the instants."""
         return np.searchsorted(self.us, times).astype(np.int64, copy=False)
 
     def before(self, times: Int64) -> Int64:
-        """Return the numbers of the instants at times from the first one on, or last before."""
+        """Return the indices of the instants at, or last before, times from the first one on."""
         return np.searchsorted(self.us, times, side="right").astype(np.int64, copy=False) - 1
 
     def next_us(self, times: Int64) -> Int64:
-        """Return the instants that follow on others, but the last."""
+        """Return the instants without waits before them, except the last."""
         return self.us[np.searchsorted(self.us, times, side="right")]
 
     @kept
@@ -221,19 +221,19 @@ class Moments:
 
     @kept
     def submits(self) -> Int64:
-        """The instant at which each job of the trace comes."""
+        """The instant at which each job of the trace arrives."""
         return self.of(self.submit_us)
 
 
 class Occupancy:
-    """An entry for each server and instant at which GPUs are taken or given back, in that order.
+    """An entry for each server and instant at which its allocation changes, in that order.
 
     Parameters
     ----------
     rows
-        Of a log.
+        Rows of a log.
     server_gpus
-        Of each server.
+        Number of GPUs of each server.
     """
 
     def __init__(self, rows: Mapping[str, AnyArray], server_gpus: Int64) -> None:
@@ -243,7 +243,7 @@ class Occupancy:
     def any_shared(self) -> bool:
         """Whether any GPU has two holders between two instants."""
         _, _, _, is_shared = self._changes
-        # Mostly none has behind any change, and nobody need know which are the last.
+        # Usually none does after any change, and there is no need to find the last changes.
         return bool(np.count_nonzero(is_shared) and np.count_nonzero(is_shared & self._is_last))
 
     @kept
@@ -260,7 +260,7 @@ class Occupancy:
 
     @kept
     def free(self) -> Int64:
-        """GPUs behind the instant; less of them if any has two holders."""
+        """GPUs held after the instant; less if any has two holders."""
         _, _, held, _ = self._changes
         free: Int64 = self._server_gpus[self.server] - held[self._is_last]
         return free
@@ -272,14 +272,14 @@ class Occupancy:
 
     @kept
     def _changes(self) -> tuple[Int64, Int64, Int64, Bool]:
-        """Where and when GPUs change hands, how many are held behind it, and whether any twice.
+        """Where and when allocations change, the GPUs held afterwards, and whether any twice.
 
-        By servers and times, of one time first what is given back. The sum of sets of GPUs, each a
-        number with a bit for each, has as many bits as all of them together if and only if no two
-        have a bit in common: otherwise one is carried.
+        By server and time, releases first. Masks are summed as numbers with a bit per GPU: the
+        popcount of the sum equals the sum of popcounts if and only if no bit is set twice, as
+        otherwise a carry occurs.
         """
         server, us, gpus, mask = _sorted_changes(self._rows)
-        # Whoever takes GPUs of a server gives them back: 0 between servers.
+        # All GPUs of a server are released in the end: 0 between servers.
         held = np.add.accumulate(gpus, dtype=np.int64)
         return server, us, held, np.bitwise_count(np.add.accumulate(mask)) != held
 
@@ -294,7 +294,7 @@ class Occupancy:
 
 
 def _sorted_changes(rows: Mapping[str, AnyArray]) -> tuple[Int64, Int64, AnyArray, AnyArray]:
-    """Return servers, times, GPUs and their masks in the order of changes, negative if released."""
+    """Return servers, times, GPUs and their masks in order of changes, negative if released."""
     server = np.concatenate((rows["server"], rows["server"])).astype(np.int64, copy=False)
     us = np.concatenate((rows["end_us"], rows["start_us"])).astype(np.int64, copy=False)
     if len(us) <= FEW:
@@ -318,14 +318,14 @@ def _sorted_changes(rows: Mapping[str, AnyArray]) -> tuple[Int64, Int64, AnyArra
 def _changes_apart(
     server: Int64, us: Int64, mask: AnyArray
 ) -> tuple[Int64, Int64, AnyArray, AnyArray]:
-    order = np.lexsort((us, server))  # of equal ones what came first stays first: releases
+    order = np.lexsort((us, server))  # stable: releases stay first
     gpus = np.bitwise_count(mask).astype(np.int64)
     gpus = np.concatenate((-gpus, gpus))[order]
     return server[order], us[order], gpus, np.concatenate((np.negative(mask), mask))[order]
 
 
 class LoggedRun:
-    """What follows from the log and the jobs alone.
+    """Data derived from the log and the jobs alone.
 
     An *interval* is a stretch of time in which a job holds a set of GPUs; it has one row per
     server in the log.
@@ -335,11 +335,11 @@ class LoggedRun:
     num_jobs
         Jobs of the trace.
     columns
-        The log as it stands.
+        The log in its given order.
     has_one_row_each
-        Whether each row is of a later job than the one before: then all are in order.
+        Whether each row has a later job than the one before: then it is sorted.
     handed_over_us
-        When other policies took over, see :meth:`hand_over`.
+        Times of changes of policy, see :meth:`hand_over`.
     """
 
     trace: Trace
@@ -363,10 +363,10 @@ class LoggedRun:
         return order
 
     def hand_over(self, at_us: Sequence[int]) -> None:
-        """Have other policies take over at these times, ascending, each at its instant.
+        """Let other policies take over at these times, ascending, each at its instant.
 
-        All that runs is preempted there. A job that goes on with its GPUs has one row in the log
-        for what are two intervals, and has two from here on.
+        All running jobs are preempted then. A job that continues with its GPUs has one row in the
+        log for two intervals, and gets two rows here.
         """
         self.handed_over_us = np.array(at_us, np.int64)
         is_in_order, rows = self.is_in_order, self.rows
@@ -383,7 +383,7 @@ class LoggedRun:
 
     @property
     def job_range(self) -> tuple[int, int]:
-        """The least and the greatest job of a log that has any."""
+        """The smallest and the largest job of a log that is not empty."""
         job = self.columns["job"]
         if self.has_one_row_each:
             return job.item(0), job.item(-1)
@@ -391,7 +391,7 @@ class LoggedRun:
 
     @kept
     def is_in_order(self) -> bool:
-        """Whether the log stands in that order, as it should."""
+        """Whether the log is sorted, as it should be."""
         if self.has_one_row_each:
             return True
         is_equal = np.ones(len(self.columns["job"]) - 1, np.bool_)
@@ -405,14 +405,14 @@ class LoggedRun:
 
     @kept
     def rows(self) -> dict[str, AnyArray]:
-        """The log, in order."""
+        """The log, sorted."""
         if self.is_in_order:
             return self.columns
         return {name: column[self.order] for name, column in self.columns.items()}
 
     @kept
     def continues(self) -> Bool:
-        """Whether each row but the first is of the same interval as the one before."""
+        """Whether each row except the first belongs to the same interval as the one before."""
         job, start_us = self.rows["job"], self.rows["start_us"]
         continues: Bool = (job[1:] == job[:-1]) & (start_us[1:] == start_us[:-1])
         return continues
@@ -441,7 +441,7 @@ class LoggedRun:
 
     @kept
     def lasts_us(self) -> Int64:
-        """How long each interval lasts."""
+        """Length of each interval."""
         lasts_us: Int64 = self.end_us - self.start_us
         return lasts_us
 
@@ -451,7 +451,7 @@ class LoggedRun:
 
     @kept
     def resumes(self) -> Bool:
-        """Whether each interval but the first is of the same job as the one before."""
+        """Whether each interval except the first is of the same job as the one before."""
         resumes: Bool = self.job[1:] == self.job[:-1]
         return resumes
 
@@ -474,32 +474,32 @@ class LoggedRun:
 
     @kept
     def ran(self) -> Int64:
-        """The jobs that have an interval."""
+        """The jobs with an interval."""
         return self.job[self.opens] if len(self.resumed) else self.job
 
     @kept
     def has_run(self) -> Bool:
-        """Which jobs of the trace have one."""
+        """Which jobs of the trace have an interval."""
         return self.of_jobs(np.ones(len(self.opens), np.bool_), False)
 
     @kept
     def first_start_us(self) -> Int64:
-        """When each job of the trace starts for the first time; -1: never."""
+        """First start of each job of the trace; -1: never."""
         first = self.start_us[self.opens] if len(self.resumed) else self.start_us
         return self.of_jobs(first, -1)
 
     @kept
     def last_end_us(self) -> Int64:
-        """When each job of the trace holds GPUs for the last time; -1: never."""
+        """Last end of each job of the trace; -1: never."""
         last = self.end_us[self.closes] if len(self.resumed) else self.end_us
         return self.of_jobs(last, -1)
 
     @kept
     def is_resize(self) -> Bool:
-        """Whether each interval begins where the one before of the same job ends.
+        """Whether each interval begins when the one before of the same job ends.
 
-        A job that was preempted waits for a microsecond at least, but where another policy takes
-        over: all are preempted there, and may start anew at once.
+        A preempted job waits for at least a microsecond, except when another policy takes over: all
+        jobs are preempted then, and may restart at once.
         """
         follows = np.zeros(len(self.job), dtype=np.bool_)
         if len(self.resumed):
@@ -517,16 +517,16 @@ class LoggedRun:
 
     @kept
     def resumed(self) -> Int64:
-        """The intervals that begin with a restart: all but the first of a job."""
+        """The intervals that begin with a restart: all except the first of a job."""
         if self.has_one_row_each:
             return np.empty(0, np.int64)
         return self.resumes.nonzero()[0] + 1
 
     @kept
     def since_us(self) -> Int64:
-        """Since when each interval's job could have had it: its submit, or the next instant.
+        """Earliest possible start of each interval: the job's submit, or the next instant.
 
-        Who is preempted does not start again at the same instant; who is resized does.
+        A preempted job does not restart at the same instant; a resized one does.
         """
         since_us = self.trace.submit_us[self.job]
         if len(self.resumed):
@@ -535,23 +535,23 @@ class LoggedRun:
 
     @kept
     def waits(self) -> Bool:
-        """Whether each interval's job waited for it."""
+        """Whether the job of each interval waited for it."""
         waits: Bool = self.since_us < self.start_us
         return waits
 
     @kept
     def any_waits(self) -> bool:
-        """Whether any did."""
+        """Whether any job waited."""
         return bool(np.count_nonzero(self.waits))
 
     @kept
     def num_intervals(self) -> Int64:
-        """Intervals of each job of the trace."""
+        """Number of intervals of each job of the trace."""
         return self.of_jobs(self.closes - self.opens + 1)
 
     @kept
     def num_breaks(self) -> Int64:
-        """How often each job of the trace went on after a time without GPUs; -1: it never ran."""
+        """Resumes of each job of the trace after a time without GPUs; -1: it never ran."""
         if not len(self.resumed):
             return self.of_jobs(np.zeros(len(self.ran), np.int64), -1)
         breaks: Int64 = self.num_intervals - self.num_resizes - 1
@@ -579,20 +579,20 @@ class LoggedRun:
         return Moments(submit_us, self.first_start_us != submit_us, self.start_us, self.end_us)
 
     def before(self, values: Int64) -> Int64:
-        """Add up a value of each interval over those of the same job before it."""
+        """Sum a value over the earlier intervals of the same job, for each interval."""
         total = np.cumsum(values) - values
         sizes = np.diff(np.append(self.opens, len(values)))
         before: Int64 = total - np.repeat(total[self.opens], sizes)
         return before
 
     def per_job(self, values: Int64) -> Int64:
-        """Add up a value of each interval for each job of the trace."""
+        """Sum a value of each interval per job of the trace."""
         if len(self.resumed):
             values = np.add.reduceat(values, self.opens)
         return self.of_jobs(values)
 
     def of_jobs(self, values: AnyArray, fill: int = 0) -> AnyArray:
-        """Spread a value of each job that ran over the jobs of the trace."""
+        """Extend a value of each job that ran to all jobs of the trace."""
         if len(values) == self.num_jobs:
             return values
         spread = np.full(self.num_jobs, fill, values.dtype)
@@ -601,7 +601,7 @@ class LoggedRun:
 
 
 def _begins(continues: Bool, size: int) -> Int64:
-    """Return where something begins that does not continue."""
+    """Return the starts of what does not continue."""
     begins = np.empty(size, np.bool_)
     begins[:1] = True
     np.logical_not(continues, out=begins[1:])

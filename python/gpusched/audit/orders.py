@@ -1,8 +1,8 @@
-"""Rules of the queue: jobs alike start in its order, and none waits that would have been started.
+"""Rules of the queue: like jobs start in order, and no job waits that would have been started.
 
-Where two jobs ask for the same, a placement that refuses the one refuses the other: so the order of
-the queue shows in the log, whatever the placement. Parameters and their defaults are those of the
-readable scheduler.
+If a placement refuses a job, it refuses all jobs with the same request: so the order of the queue
+shows in the log, under any placement. Parameters and their defaults are those of the reference
+scheduler.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from gpusched.reference.lists import DiscretisedLas, ListScheduler, Preemptive, 
 
 @dataclass(frozen=True)
 class Order:
-    """The queue of a run, as its readable scheduler has it."""
+    """The queue of a run, from its reference scheduler."""
 
     name: str
     scheduler: Any
 
     @property
     def key(self) -> Key | None:
-        """What shows in the log; None where a job may start before one alike ahead of it."""
+        """The order visible in the log; None if a job may overtake a like job ahead of it."""
         is_displacing = isinstance(self.scheduler, Preemptive) and self.scheduler.params["displace"]
         return None if is_displacing else ORDERS[self.name]
 
     @property
     def has_timers(self) -> bool:
-        """Whether it decides at other instants than those of arrivals and finishes."""
-        if isinstance(self.scheduler, DiscretisedLas):  # where a job passes a limit, too
+        """Whether it also decides at instants other than arrivals and finishes."""
+        if isinstance(self.scheduler, DiscretisedLas):  # also when a job passes a limit
             return True
         return isinstance(self.scheduler, Preemptive) and self.scheduler.period > 0
 
     @property
     def leaves_nothing(self) -> bool:
-        """Whether no job waits that could be placed, whatever its turn."""
+        """Whether no job that could be placed waits, whatever its position."""
         if isinstance(self.scheduler, ListScheduler):
             return not self.scheduler.strict
         usual = {"scan": "skip", "epoch": "event", "quota": "free", "displace": False}
@@ -54,16 +54,16 @@ class Order:
 
     @property
     def head_first(self) -> bool:
-        """Whether the first by submit starts wherever it can be placed."""
+        """Whether the first job by submit starts whenever it can be placed."""
         return self.name in HEAD_FIRST and getattr(self.scheduler, "strict", True)
 
     def may_idle(self, case: Case) -> bool:
-        """Whether GPUs may be left though a waiting job fits."""
+        """Whether GPUs may stay free although a waiting job fits."""
         return case.pooled and isinstance(self.scheduler, ServerFilling)
 
 
 def order_of(case: Case) -> Order | None:
-    """Return the queue of the policy of a run; None if none is known."""
+    """Return the queue of the policy of a run; None if it is unknown."""
     return _order(case.spec.policy, case.flags.alias_of)
 
 
@@ -72,12 +72,12 @@ def _order(policy: str, alias_of: str) -> Order | None:
     name, given = resolved(policy, alias_of)
     try:
         return Order(name, make_scheduler(name, given)) if name in ORDERS else None
-    except ValueError:  # such as a period that is missing: there is no such run
+    except ValueError:  # such as a missing period: there is no such run
         return None
 
 
 def check_order(case: Case) -> None:
-    """Check the starts of jobs alike, each against the one that started next."""
+    """Check the starts of like jobs, each against the one that started next."""
     order = order_of(case)
     if order is None or not case.any_waits or order.key is None:
         return
@@ -91,7 +91,7 @@ def check_order(case: Case) -> None:
     turn = np.lexsort((start_us, kind))
     if np.count_nonzero(case.is_resize):
         turn = turn[~case.is_resize[turn]]
-    # Only who waits can be passed.
+    # Only waiting jobs can be overtaken.
     later = np.flatnonzero(case.waits[turn[1:]])
     one, other = turn[later], turn[later + 1]
     ahead = (kind[one] == kind[other]) & (start_us[one] < start_us[other])
@@ -106,28 +106,28 @@ def check_order(case: Case) -> None:
         is_less,
         lambda i: (
             f"job {case.job[one[i]]} starts at {start_us[one[i]]} us, while job "
-            f"{case.job[other[i]]} waits, asks for the same and goes first under "
+            f"{case.job[other[i]]} waits, has the same request and goes first under "
             f"{case.spec.policy}"
         ),
     )
 
 
 _KINDS, _ROWS = 16, 16_000_000
-"""Kinds of jobs that are judged, those that wait most often first: a pass over the log for each.
+"""Number of job classes to check, those with the most waits first, in one pass over the log each.
 
-Of short logs more are, so that no more rows are looked at.
+Short logs allow more, so that the number of rows checked is limited.
 """
 
 
 def check_idleness(case: Case, course: Course) -> None:
-    """Check each instant: who waits behind it, and what is free behind it."""
+    """Check the waiting jobs and free resources after each instant."""
     order = order_of(case)
     if order is None or case.flags.places or not (case.any_waits or course.cancelled):
         return
     if not (order.head_first or order.leaves_nothing):
         return
     if order.may_idle(case) or case.alike.has_demands:
-        return  # what servers have left beside GPUs decides, too
+        return  # CPU and memory of servers matter, too
     waits = (Waits.behind if order.leaves_nothing else Waits.ahead)(case, course)
     if not len(waits.job):
         return
@@ -142,7 +142,7 @@ def check_idleness(case: Case, course: Course) -> None:
 
 
 def _check_kind(case: Case, waits: Waits, begin_us: Int64, end_us: Int64) -> None:
-    """Check that jobs alike do not wait between the begins and the ends of some times."""
+    """Check that like jobs do not wait between the starts and the ends of some times."""
     if not len(begin_us):
         return
     nearest = np.minimum(np.searchsorted(end_us, waits.from_us, side="right"), len(begin_us) - 1)
@@ -152,16 +152,16 @@ def _check_kind(case: Case, waits: Waits, begin_us: Int64, end_us: Int64) -> Non
         since_us < np.minimum(waits.until_us, end_us[nearest]),
         lambda i: (
             f"from {since_us[i]} us on job {waits.job[i]} of {case.trace.gpus[waits.job[i]]} GPUs "
-            f"waits that {case.spec.policy} would have started: they are free"
+            f"waits although {case.spec.policy} would have started it: they are free"
         ),
     )
 
 
 @dataclass(frozen=True)
 class Waits:
-    """Jobs that get GPUs in the end or are cancelled, and when each might have got them before.
+    """Jobs that get GPUs in the end or are cancelled, and when they could have started earlier.
 
-    It begins at an instant of the log and ends behind another one, none is empty.
+    Each wait begins at an instant of the log and ends after another one; none is empty.
     """
 
     job: Int64
@@ -195,14 +195,14 @@ class Waits:
 
 
 class Room:
-    """When gangs could be placed on what is free."""
+    """Times when jobs could be placed on the free GPUs."""
 
     def __init__(self, case: Case) -> None:
         self._case = case
         self._takes_any = case.pooled or values_of(case.spec.placement)[0] in TAKES_ANY
 
     def times(self, kind: int) -> tuple[Int64, Int64] | None:
-        """Return the begins and the ends of the times for a gang of the kind; None: not known."""
+        """Return starts and ends of the times when a job of the class fits; None: unknown."""
         case = self._case
         of_types, gpus, *_, per_node = case.alike.kinds[kind]
         allowed = case.alike.allowed[of_types]
@@ -210,7 +210,7 @@ class Room:
             return self._free_of_pool().spans(gpus)
         servers = allowed[case.servers.type]
         if case.cluster.server_part_of is not None and len(set(case.servers.type[servers])) > 1:
-            return None  # it could be there on GPUs of two types, which it does not take
+            return None  # it could fit on GPUs of two types, which it does not use
         if per_node and (self._takes_any or case.flags.consolidates):
             return self._with_room(servers, per_node).spans(gpus // per_node)
         if self._takes_any:

@@ -1,8 +1,8 @@
-"""Rules of speed: what jobs achieve where they are, beside the others that run.
+"""Rules of speed: the progress of jobs on their GPUs next to other running jobs.
 
-Each job's service is added up from the log: its rate in every stretch of time in which the number
-of rings on its links stays the same, times the length of the stretch. How long an iteration takes
-where a job is, the readable engine says; who shares which link, the log.
+The service of each job is summed from the log: its rate in every stretch of time with a constant
+number of rings on its links, times the length of the stretch. The reference engine gives iteration
+times; the log shows which jobs share which link.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
 
 MOST_SHARES: Final = 1_000_000_000
-"""Bound on the shares of links that are computed, at about 20 million a second."""
+"""Limit on the link shares to compute, at about 20 million a second."""
 _AT_A_TIME: Final = 1_000_000
 _ROUNDING: Final = 2.0**-50
 
 
 class Kinds:
-    """Jobs that are alike in profile, width and allowed types, as the readable engine has them.
+    """Classes of jobs alike in profile, number of GPUs and allowed types, for the reference engine.
 
     Attributes
     ----------
     of_job
-        The kind of each job.
+        The class of each job.
     allowed
-        bool[kinds, GPU types]: of the types that the trace allows those on which the model runs at
-        the job's own width, or all of them if it runs on none.
+        bool[classes, GPU types]: the allowed types on which the model runs at the job's own number
+        of GPUs, or all allowed ones if it runs on none.
     can_run
-        Whether each kind can run at its own width.
+        Whether each class can run at its own number of GPUs.
     """
 
     of_job: Int64
@@ -78,10 +78,10 @@ class Kinds:
     def figures(
         self, kind: int, allocation: dict[int, int], bytes_per_s: float
     ) -> tuple[float, float, float, float]:
-        """Return of a job that holds these GPUs seconds per iteration, and the bytes on its ring.
+        """Return seconds per iteration of a job on these GPUs, and the bytes on its ring.
 
-        The seconds are the least ones at its own width, those with a bandwidth, and those without
-        a limit to it.
+        The seconds are the minimum at its own number of GPUs, those with a bandwidth, and those
+        with unlimited bandwidth.
         """
         if not self.can_run[kind]:
             return 0.0, np.inf, np.inf, 0.0
@@ -94,7 +94,7 @@ class Kinds:
 
 
 def kinds_by_figures(case: Case) -> Kinds | None:
-    """Return the jobs of a case by a speed with figures per GPU type; None of all others."""
+    """Return the classes of jobs under a speed with figures per GPU type; else None."""
     name, _ = values_of(case.spec.speed)
     if not case.flags.is_elastic or case.trace.profile is None or name not in PACED:
         return None
@@ -111,19 +111,19 @@ _known: Memo[Trace, Kinds] = Memo(2)
 
 
 class _Places:
-    """The intervals of a case where they are: a value per interval unless it says so.
+    """The intervals of a case with their placement: one value per interval unless noted.
 
     Attributes
     ----------
     alone
         Service per tick if no link is shared.
     links
-        Of the cluster.
+        Links of the cluster.
     pair_ring, pair_link, pair_gpus
-        The links of every interval on several servers: pairs in the order of the intervals, with
-        the GPUs that the interval has behind the link.
+        The links of multi-server intervals: pairs in the order of the intervals, with the number of
+        the interval's GPUs behind the link.
     sent
-        Bytes that the slowest link of a ring carries in an iteration.
+        Bytes through the slowest link of a ring in an iteration.
     """
 
     def __init__(self, case: Case) -> None:
@@ -135,7 +135,7 @@ class _Places:
         self._pair(case, span, owner)
         kind = kinds.of_job[case.job]
         self._is_own = case.width == case.trace.gpus[case.job]
-        # It matters how many servers there are, which workers, and the slowest link.
+        # The number of servers, the workers on each, and the slowest link matter.
         self._lone_bytes_per_s = self.least(self.links.bytes_per_s[self.pair_link])
         num_types = len(case.cluster.gpu_types)
         held = np.bitwise_count(rows["mask"]).astype(np.int64)
@@ -173,13 +173,13 @@ class _Places:
         self.pair_ring, self.pair_link, self.pair_gpus = (column[order] for column in pairs)
 
     def rate(self, bytes_per_s: Float64, of: AnyArray | slice = slice(None)) -> Float64:
-        """Return service per tick where a ring has this bandwidth, for the intervals ``of``."""
+        """Return service per tick for rings with this bandwidth, for the intervals ``of``."""
         sent, ideal_s = self.sent[of], self._ideal_s[of]
         with np.errstate(invalid="ignore", divide="ignore"):
             shared_s = self._fixed_s[of] + np.where(sent > 0, sent / bytes_per_s, 0.0)
             is_lone = (bytes_per_s == self._lone_bytes_per_s[of]) | (sent == 0)
             seconds = np.where(is_lone, self._lone_s[of], shared_s)
-            # At its own width no job passes the ideal.
+            # At its own number of GPUs no job exceeds the ideal.
             seconds = np.where(self._is_own[of], np.maximum(seconds, ideal_s), seconds)
             rate: Float64 = ideal_s / seconds
         return rate
@@ -187,27 +187,27 @@ class _Places:
     def least(self, parts: Float64) -> Float64:
         """Return the bandwidth of each interval from its ``parts``, one for each pair."""
         least = self._intra.copy()
-        np.fmin.at(least, self.pair_ring, parts)  # without bandwidths nothing is exchanged
+        np.fmin.at(least, self.pair_ring, parts)  # without bandwidths there is no exchange
         return least
 
     def within(self, bytes_per_s: Float64, of: AnyArray) -> Float64:
-        """Bound the bandwidth of intervals by that inside of their servers."""
+        """Limit the bandwidth of intervals to that within their servers."""
         return np.minimum(bytes_per_s, self._intra[of])
 
 
 def check_rates(case: Case, most_shares: int = MOST_SHARES) -> None:
-    """Check that finished jobs achieved their service, to the tick, and what they say of it.
+    """Check to the tick that finished jobs achieved their service, and their own figures.
 
-    A job that went at full speed from end to end must be right to the tick. Of all others as much
-    is forgiven as double precision cannot tell apart: a millionth of a microsecond of service, and
-    ``2**-50`` of its work for each stretch of time with one rate (and for 16 more).
+    A job at full speed throughout must be exact to the tick. For others rounding errors are
+    allowed: a millionth of a microsecond of service, and ``2**-50`` of its work for each stretch of
+    time with one rate (and for 16 more).
     """
     claimed_us = np.asarray(case.schedule.uncontended_us)
     speed, _ = values_of(case.spec.speed)
     name, given = values_of(case.spec.contention)
     if speed not in PACED or name not in SHARES or case.pooled:
         case.notes.append(
-            f"speed {case.spec.speed}, contention {case.spec.contention}: not known, the work of "
+            f"speed {case.spec.speed}, contention {case.spec.contention}: unknown, the work of "
             "jobs is not checked"
         )
         return
@@ -236,15 +236,15 @@ def check_rates(case: Case, most_shares: int = MOST_SHARES) -> None:
 
 @dataclass(frozen=True)
 class _Pace:
-    """How fast jobs were in each interval, and which jobs are judged by it.
+    """The speed of jobs in each interval, and which jobs are checked by it.
 
     Attributes
     ----------
     judged
         bool[num_jobs].
     done, last_rate, stretches
-        Of each interval: service in ticks; service per tick at the end; how often the rate
-        changed, and one.
+        Per interval: service in ticks; service per tick at the end; number of rate changes, plus
+        one.
     """
 
     judged: Bool
@@ -273,7 +273,7 @@ def _check_work(
     case.report(
         "work lost",
         judged & (total < work - tolerance),
-        lambda j: f"job {j} did {total[j]:.3f} us of {work[j]:.0f} us, restart costs apart",
+        lambda j: f"job {j} did {total[j]:.3f} us of {work[j]:.0f} us without restarts",
     )
     case.report(
         "finished too late",
@@ -290,19 +290,19 @@ def _check_work(
     case.report(
         "wrong uncontended_us",
         never & (claimed_us != 0),
-        lambda j: f"job {j}: {claimed_us[j]:.3f}, and it never ran",
+        lambda j: f"job {j}: {claimed_us[j]:.3f}, but it never ran",
     )
     slowest = np.ones(len(work))
     slowest[ran] = np.minimum.reduceat(np.minimum(alone, 1.0), case.opens)
     case.report(
         "wrong uncontended_us",
         judged & ~(np.abs(claimed_us - alone_us) <= 2 * tolerance / slowest),
-        lambda j: f"job {j}: {claimed_us[j]:.3f}, the log says {alone_us[j]:.3f}",
+        lambda j: f"job {j}: {claimed_us[j]:.3f}, the log has {alone_us[j]:.3f}",
     )
 
 
 class _Sweep:
-    """The log in the order of time, link by link: who shares what with how many.
+    """The log by link and time: which intervals share a link with how many others.
 
     Instants are numbered, so that (link, instant) is one integer and the number of rings on a link
     at an instant is found by bisection.
@@ -321,9 +321,9 @@ class _Sweep:
         moment = np.concatenate((link * size + self._from[ring], link * size + self._until[ring]))
         self._moments, where = np.unique(moment, return_inverse=True)
         change = np.bincount(where, np.concatenate((ones, -ones)), len(self._moments))
-        # Whoever comes onto a link leaves it: the sum over all links is one over each of them.
+        # Every ring leaves its links: one cumulative sum over all links serves each of them.
         self._count = np.cumsum(change).astype(np.int64)
-        # The changes on each link of a ring while it is there.
+        # The changes on each link of a ring during its interval.
         self._low = np.searchsorted(self._moments, link * size + self._from[ring], side="right")
         self._high = np.searchsorted(self._moments, link * size + self._until[ring], side="left")
         self._num_links = np.bincount(ring, minlength=len(case.job))
@@ -332,7 +332,7 @@ class _Sweep:
         self._cost = ((changes + 1) * self._num_links).astype(np.int64)
 
     def affordable(self, case: Case, most_shares: int) -> Bool:
-        """Return the jobs that are swept: all, or as many at random as the bound allows."""
+        """Return the jobs to check: all, or as many random ones as the limit allows."""
         cost = case.per_job(self._cost)
         judged = np.ones(len(cost), dtype=np.bool_)
         if cost.sum() <= most_shares:
@@ -350,7 +350,7 @@ class _Sweep:
     def run(self, chosen: Bool) -> tuple[Float64, Float64, Float64]:
         """Return for each interval the service achieved, the last rate and the number of rates.
 
-        Intervals on several servers that are not ``chosen`` are passed over.
+        Multi-server intervals that are not ``chosen`` are skipped.
         """
         rate = self._places.alone
         done = np.maximum(self._end_us - self._begin_us, 0) * rate
@@ -390,7 +390,7 @@ class _Sweep:
         return done, rate[last], np.bincount(of, minlength=len(intervals)).astype(np.float64)
 
     def _bytes_per_s(self, who: Int64, instant: Int64) -> Float64:
-        """Return the bandwidth of intervals at instants: its least share of a link."""
+        """Return the bandwidth of intervals at instants: the smallest share of a link."""
         num_links = self._num_links[who]
         on = _ranges(self._first_pair[who], num_links)
         link = self._places.pair_link[on]
@@ -402,7 +402,7 @@ class _Sweep:
 
 
 def _blocks(costs: Int64) -> Iterator[tuple[int, int]]:
-    """Cut consecutive items, of which the running sum of ``costs`` is given, into blocks."""
+    """Cut consecutive items, given the running sum of their ``costs``, into blocks."""
     begin = 0
     while begin < len(costs):
         spent = costs[begin - 1] if begin else 0
@@ -412,7 +412,7 @@ def _blocks(costs: Int64) -> Iterator[tuple[int, int]]:
 
 
 def _offsets(counts: Int64) -> Int64:
-    """Where each of some consecutive runs begins."""
+    """Start of each of some consecutive runs."""
     begins: Int64 = np.cumsum(counts) - counts
     return begins
 

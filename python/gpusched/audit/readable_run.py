@@ -1,4 +1,4 @@
-"""A run in the terms of the readable engine: jobs, servers, network and parameters."""
+"""A run in the terms of the reference engine: jobs, servers, network and parameters."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def jobs_of(trace: Trace, which: AnyArray | slice, predicted: str, speed: str) -
 
 
 def _by_type(figure: float | Mapping[str, float]) -> Mapping[str, float]:
-    """Return a figure by GPU type; one that is given alone is that of every type."""
+    """Return a figure by GPU type; a single figure applies to every type."""
     return dict(figure) if isinstance(figure, Mapping) else defaultdict(lambda: figure)
 
 
@@ -112,7 +112,7 @@ def servers_of(cluster: Cluster) -> list[tuple[int, str]]:
 
 
 def room_of(cluster: Cluster) -> list[tuple[int | None, int | None]]:
-    """Return CPU and memory of each server; nothing if no server states any."""
+    """Return CPU and memory of each server; empty if no server states any."""
     limits = (cluster.server_cpu_milli, cluster.server_memory_mib)
     if all(limit is None for limit in limits):
         return []
@@ -125,7 +125,7 @@ def room_of(cluster: Cluster) -> list[tuple[int | None, int | None]]:
 
 
 def parts_of(cluster: Cluster) -> list[int]:
-    """Return of each server the first part of the same one; nothing if none has parts."""
+    """Return the first part of each part's server; empty if no server has parts."""
     part_of = cluster.server_part_of
     return [] if part_of is None else part_of.tolist()
 
@@ -139,9 +139,9 @@ class Links:
     bytes_per_s, gpus
         Bandwidth, and GPUs behind it; the root's uplink is infinite.
     intra
-        Bandwidth inside of each server.
+        Bandwidth within each server.
     above
-        Per depth of the tree, the link number of the domain that each server is in; -1: none.
+        Per depth of the tree, the link number of each server's domain; -1: none.
     """
 
     bytes_per_s: Float64
@@ -193,7 +193,7 @@ class Links:
 
 
 def network_of(cluster: Cluster) -> Network:
-    """Return the bandwidths, as an audit reads them from the description of the cluster."""
+    """Return the bandwidths from the description of the cluster."""
     counts = [group.count for group in cluster.servers]
     nic = np.repeat([group.nic_gbps or np.nan for group in cluster.servers], counts)
     intra = np.repeat([group.intra_gbps or np.nan for group in cluster.servers], counts)

@@ -1,8 +1,8 @@
-"""What the audit knows of single plug-ins: a table for each question, and a row for each name.
+"""Knowledge about single plug-ins: a table for each question, and a row for each name.
 
-What holds of many plug-ins follows from their flags; which parameters a policy has, what an empty
-cluster holds and how fast a speed is, the readable engine says. A row is a twin of what a plug-in's
-documentation says, to hold its schedules against.
+Common properties follow from flags; the parameters of policies, what fits an empty cluster and
+the rates of speeds come from the reference engine. A row restates the documentation of a plug-in,
+to check its schedules.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from gpusched.reference.rng import draw, uniform
 
 Keys = tuple[AnyArray, ...] | None
 Key = Callable[[Case, Any], Keys]
-"""From the case and the readable scheduler, of each interval at its start, the first first.
+"""Keys of each interval at its start, the first first, from the case and the reference scheduler.
 
-None where the log does not tell.
+None if the log does not show them.
 """
 
 _LAST = 2**62
 
 
 def _attained_us(case: Case) -> Int64:
-    """Return the progress that each interval's job had made before it, microseconds."""
+    """Return the earlier progress of each interval's job, microseconds."""
     return case.before(case.lasts_us - case.paid_us)
 
 
 def _remaining_us(case: Case) -> Int64 | None:
-    """Return what a policy takes for the remaining service at each start, microseconds.
+    """Return the remaining service at each start as the policy sees it, microseconds.
 
-    None where services are not known, or not counted in whole ticks.
+    None if services are unknown, or not counted in whole ticks.
     """
     predicted = case.predicted_us
     if predicted is None or not case.flags.is_steady:
@@ -49,7 +49,7 @@ def _remaining_us(case: Case) -> Int64 | None:
 
 
 def _of_job(column: Callable[[Case], AnyArray | None], *, on_fixed: bool = False) -> Key:
-    """Make a key of what jobs have; ``on_fixed``: not known where run times are not fixed."""
+    """Make a key from columns of jobs; ``on_fixed``: unknown if run times are not fixed."""
 
     def key(case: Case, scheduler: Any) -> Keys:
         values = column(case) if case.flags.is_steady or not on_fixed else None
@@ -94,7 +94,7 @@ def _deadline(case: Case, scheduler: Any) -> Keys:
 
 
 def _laxity(case: Case, scheduler: Any) -> Keys:
-    """Of two jobs at one moment, that moment makes no difference."""
+    """For two jobs at one moment, that moment makes no difference."""
     left, due = _remaining_us(case), _deadline(case, scheduler)
     if left is None or due is None:
         return None
@@ -118,7 +118,7 @@ ORDERS: Final[dict[str, Key | None]] = {
     "random": _of_job(_lot),
     "spjf": _of_job(lambda case: case.predicted_us, on_fixed=True),
     "spwf": _of_job(_gpu_time, on_fixed=True),
-    "easy": None,  # jobs behind the first may pass each other
+    "easy": None,  # jobs behind the first may overtake each other
     "srtf": _remaining,
     "srsf": _remaining_gpu_time,
     "las": lambda case, scheduler: (_attained_us(case),),
@@ -130,22 +130,22 @@ ORDERS: Final[dict[str, Key | None]] = {
 """Policies whose queues are documented as keys."""
 
 HEAD_FIRST: Final = ("fifo", "easy")
-"""Those whose first job by submit starts wherever it can be placed."""
+"""Policies whose first job by submit starts whenever it can be placed."""
 
 TAKES_ANY: Final = frozenset({
     "best-fit", "count", "first-fit", "heavy-edge", "lwf", "random", "spread", "topology",
     "worst-fit",
 })  # fmt: skip
-"""Placements that take a gang wherever enough GPUs are free, on any servers."""
+"""Placements that accept a job wherever enough GPUs are free, on any servers."""
 
 OWN_FITS: Final = ("buddy", "consolidated-relaxed")
-"""Placements whose gangs fit on an empty cluster by a rule that no flag describes."""
+"""Placements that accept jobs on an empty cluster by a rule that no flag describes."""
 
 PACED: Final = frozenset({"ring", "table", "proportional"})
-"""Speeds by which the work in the log is judged; the readable engine says how fast they are."""
+"""Speeds whose work is checked; the reference engine gives their rates."""
 
 Share = Callable[[Float64, Int64 | int, Int64 | int, Int64 | int], Float64]
-"""Of rings on links: from bandwidths, rings there, GPUs of the ring and of all behind the link."""
+"""For rings on links: from bandwidths, rings, GPUs of the ring and of all behind the link."""
 
 
 def _equal_parts(given: Given) -> Share:
@@ -166,24 +166,24 @@ SHARES: Final[dict[str, Callable[[Given], Share]]] = {
     "reserved": lambda given: lambda bytes_per_s, rings, own, behind: bytes_per_s * (own / behind),
     "shared": _equal_parts,
 }
-"""What a ring gets of a link, by the parameters of the contention."""
+"""A ring's share of a link, by the parameters of the contention."""
 
 
 @dataclass(frozen=True)
 class AdmissionRule:
-    """How a policy decides about jobs with deadlines.
+    """Admission decisions of a policy about jobs with deadlines.
 
     Attributes
     ----------
     admitted, turned_down
-        The reasons that there are.
+        The possible reasons.
     is_priced
-        Whether a job has a cost; otherwise costs and payoffs are 0.
+        Whether jobs have a cost; otherwise costs and payoffs are 0.
     slot_s
-        Of decisions and windows that keep to slots, unless the policy is told otherwise; 0: it
-        decides when jobs come, start or end; negative: at any time.
+        Slot length of decisions and windows, by default; 0: decisions when jobs arrive, start or
+        end; negative: at any time.
     slotted_by
-        A parameter and the value without which it does not keep to slots.
+        A parameter and the value that turns slots on.
     names_window
         Reasons that come with a scarcest type and a window; None: each job has a window from its
         decision to its deadline.
@@ -225,19 +225,19 @@ ADMISSIONS: Final = {
         slot_s=-1.0,
     ),
 }
-"""Policies that take jobs or turn them down."""
+"""Policies with admission decisions."""
 
 
 @dataclass(frozen=True)
 class Saying:
-    """A warning that a policy may give.
+    """A possible warning of a policy.
 
     Attributes
     ----------
     text
-        A regular expression, or where it ``is_due`` the very text.
+        A regular expression, or the exact text if it ``is_due``.
     is_due
-        Whether it must be given as it is; otherwise the log does not tell.
+        Whether it must be given; otherwise the log does not show it.
     """
 
     text: str
@@ -245,7 +245,7 @@ class Saying:
 
 
 def _of_serverfilling(case: Case, given: Given) -> Sequence[Saying]:
-    """The filling is exact if each width is a power of two that divides the cluster."""
+    """The filling is exact if each number of GPUs is a power of two that divides the cluster."""
     gpus = case.trace.gpus.astype(np.int64)
     is_odd = (gpus & (gpus - 1) != 0) | (case.cluster.num_gpus % gpus != 0)
     if not is_odd.any():
@@ -260,7 +260,7 @@ def _of_serverfilling(case: Case, given: Given) -> Sequence[Saying]:
 
 
 def _of_edf_greatest(case: Case, given: Given) -> Sequence[Saying]:
-    """Whom it admitted and who ended after the deadline, as decisions and log tell."""
+    """Count admitted jobs that ended after the deadline, from decisions and log."""
     decisions, deadline_us = case.schedule.decisions(), case.trace.deadline_us
     job = np.asarray(decisions["job"])[np.asarray(decisions["admitted"]) == 1]
     if deadline_us is None:
@@ -272,7 +272,7 @@ def _of_edf_greatest(case: Case, given: Given) -> Sequence[Saying]:
 
 
 def _of_caps(case: Case, given: Given) -> Sequence[Saying]:
-    """Where gangs are bound under a cap."""
+    """Warnings on binding jobs under a cap."""
     if given.get("theta_s", 0) == 0:
         return []
     raised = r"theta_s was raised \d+ times, in the end to [\d.]+ s, for jobs that fit nowhere "
@@ -283,7 +283,7 @@ def _of_caps(case: Case, given: Given) -> Sequence[Saying]:
 
 
 def _always(*texts: str) -> SayingRule:
-    """What may be said of any case, as the log does not tell."""
+    """Return warnings that any case may have, as the log does not show their cause."""
     return lambda case, given: [Saying(text) for text in texts]
 
 
@@ -294,7 +294,7 @@ _FELL_BEHIND = r"\d+ admitted jobs fell behind their plans and became best effor
 
 SAYINGS: Final[dict[str, SayingRule]] = {
     "serverfilling-srpt": _of_serverfilling,
-    # Promises that its plans broke; what a placement adds to that, it does not count.
+    # Guarantees violated by its plans; violations due to a placement are not counted.
     "dancer": _always(r"dancer: \d+ jobs that were admitted missed their deadlines"),
     "edf-greatest": _of_edf_greatest,
     "gavel": _always(
@@ -308,4 +308,4 @@ SAYINGS: Final[dict[str, SayingRule]] = {
     "elasticflow": _always(_FELL_BEHIND),
     **dict.fromkeys(("sjf-bco", "ff", "ls", "rand"), _of_caps),
 }
-"""What policies warn of."""
+"""Possible warnings of policies."""

@@ -1,4 +1,4 @@
-"""Runs: what a user names is made ready, and the core is called.
+"""Runs: resolve what a user names, and call the core.
 
 Names are loaded on first use.
 """

@@ -1,4 +1,4 @@
-"""A digest of all code that decides what a run makes."""
+"""A digest of all code that affects the result of a run."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-# What the package computes with, beside itself.
+# Libraries that the package computes with.
 _LIBRARIES: Final = ("numpy", "scipy", "scikit-learn", "polars")
 
 
 @lru_cache(maxsize=1)
 def code_digest() -> str:
-    """Return a digest, 16 hexadecimal digits, of the package and the core in it, of Python's
-    version and of those of NumPy, SciPy, scikit-learn and Polars.
+    """Return a digest, 16 hexadecimal digits, of the package with its core, and of the versions of
+    Python, NumPy, SciPy, scikit-learn and Polars.
     """
     package = Path(__file__).resolve().parents[1]
     sha = hashlib.sha256(versions().encode())
@@ -27,7 +27,7 @@ def code_digest() -> str:
 
 
 def versions() -> str:
-    """Return the versions of Python and of the libraries as a text."""
+    """Return the versions of Python and of the libraries as a string."""
     return " ".join((platform.python_version(), *map(_version, _LIBRARIES)))
 
 

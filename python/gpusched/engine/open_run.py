@@ -1,4 +1,4 @@
-"""A run that is open: stepped, looked at, forked, changed in its course."""
+"""A simulation that can be stepped, inspected, forked and changed."""
 
 from __future__ import annotations
 
@@ -51,17 +51,17 @@ EVENTS: Final = ("start", "preempt", "resize", "finish", "reject", "cancel", "in
 
 @dataclass(frozen=True)
 class SimulationEvent:
-    """What has happened in an open run.
+    """An event of an open run.
 
     Attributes
     ----------
     what
         ``"start"`` (or resume), ``"preempt"``, ``"resize"``, ``"finish"``, ``"reject"``,
-        ``"cancel"``, or ``"instant"`` once all of an instant is done.
+        ``"cancel"``, or ``"instant"`` after the last event of an instant.
     time_s
-        When, seconds.
+        Time, seconds.
     job
-        The row of the job in the trace; None of an instant.
+        The row of the job in the trace; None for an instant.
     """
 
     what: str
@@ -71,29 +71,29 @@ class SimulationEvent:
 
 @dataclass(frozen=True, eq=False)
 class SimulationState:
-    """A run between two instants. Arrays are copies, read-only; jobs are rows of the trace.
+    """The state of a run between two instants: read-only copies; jobs are rows of the trace.
 
     Attributes
     ----------
     now_s
         The time of the run, seconds.
     waiting
-        int64: jobs that have arrived and hold no GPUs, by id; rejected ones are not among them.
+        int64: jobs that have arrived and hold no GPUs, by id, without rejected ones.
     running
         int64: jobs that hold GPUs, by id.
     start_s, expected_finish_s, gpus
         float64 seconds, float64 seconds and int32, one per running job: when its present run began,
-        when it ends if it keeps its GPUs and its speed (the truth, not a prediction), and its
-        width.
+        when it ends if it keeps its GPUs and its speed (the true end, not a prediction), and its
+        number of GPUs.
     held_job, held_server, held_mask
-        int64, int64 and uint64: a row per running job and server, with the GPUs that it holds
-        there; bit i is GPU i. Empty under a placement without servers.
+        int64, int64 and uint64: a row per running job and server, with the GPUs allocated there;
+        bit i is GPU i. Empty under a placement without servers.
     free_gpus
-        int32: wholly free GPUs of each server; empty under a placement without servers.
+        int32: fully free GPUs of each server; empty under a placement without servers.
     num_free
-        Wholly free GPUs of the cluster.
+        Fully free GPUs of the cluster.
     num_arrived, num_finished, num_rejected
-        Jobs so far.
+        Numbers of jobs so far.
     """
 
     now_s: float
@@ -113,17 +113,17 @@ class SimulationState:
 
     @property
     def num_waiting(self) -> int:
-        """Jobs that wait."""
+        """Number of waiting jobs."""
         return len(self.waiting)
 
     @property
     def num_running(self) -> int:
-        """Jobs that hold GPUs."""
+        """Number of running jobs."""
         return len(self.running)
 
 
 def state_of(columns: dict[str, Any], now_us: int) -> SimulationState:
-    """Return what the core says of an open run, times in seconds."""
+    """Convert the core's state of an open run, with times in seconds."""
     seconds = {
         "start_s": columns.pop("start_us") / US_PER_S,
         "expected_finish_s": columns.pop("finish_us") / US_PER_S,
@@ -136,28 +136,28 @@ def state_of(columns: dict[str, Any], now_us: int) -> SimulationState:
 
 
 _ALL: Final = 2**63 - 1
-_GOES_ON: Final = "the run is going on, in another thread or around this very call"
-_IN_A_CALLBACK: Final = "a callback cannot bring its run further; it may fork it"
+_GOES_ON: Final = "the run is in use, by another thread or by a call around this one"
+_IN_A_CALLBACK: Final = "a callback must not advance its own run; use fork()"
 
 
 class Simulation:
-    """A run that one goes through oneself: :func:`simulate` is this, run to its end.
+    """A simulation that you advance yourself: :func:`simulate` is this, run to its end.
 
-    A run is a sequence of *instants*: all that happens at one time, and one decision. Between two
-    of them it stands still, and can be looked at, forked and changed. However it is brought to its
-    end, by steps, in parts or as a fork, its digest is that of :func:`simulate`.
+    A run is a sequence of *instants*: all events of one time, and one decision. Between two
+    instants it can be inspected, forked and changed. Its digest is that of :func:`simulate`,
+    whether it ends by steps, in parts or as a fork.
 
-    One thread at a time uses it, and a second one is refused with a ValueError; Python policies and
-    callbacks are called in the thread of the call. A method does what it says, or raises and leaves
-    the run as it was. Those that bring it further leave it where they came to: Ctrl-C ends a call
-    within a second; as that may be amid a decision the run cannot go on then, and :meth:`result`
-    still tells what was done. So it is after an error of a policy.
+    Only one thread at a time may use it; a second one gets a ValueError. Python policies and
+    callbacks are called in the calling thread. A method either succeeds or raises and leaves the
+    run unchanged; those that advance it keep the progress made. Ctrl-C ends a call within a second.
+    As that, or an error of a policy, may interrupt a decision, the run then cannot continue, but
+    :meth:`result` still returns what was done.
 
     Parameters
     ----------
     trace, cluster, policy, placement, predictor, speed, contention, seed, verify, max_intervals
-        As of :func:`simulate`. ``auto`` looks at the jobs of ``trace``: if all of them have
-        estimates, so must those that are submitted later; name ``oracle`` if they have not.
+        As for :func:`simulate`. ``auto`` decides by the jobs of ``trace``: if all of them have
+        estimates, jobs submitted later need them, too; name ``oracle`` otherwise.
 
     Attributes
     ----------
@@ -207,7 +207,7 @@ class Simulation:
     def _stand(
         self, course: Course, ready: Ready, run: _core.Run, online: OnlineRun | None
     ) -> None:
-        """Be the run that has come as far as ``run``."""
+        """Become the run that has progressed as far as ``run``."""
         self._course, self._ready = course, ready
         self._run, self._online = run, online
         self.cluster = ready.spec.cluster
@@ -218,17 +218,17 @@ class Simulation:
         self._belong_to_nobody()
 
     def _belong_to_nobody(self) -> None:
-        """Have neither callbacks nor a caller."""
+        """Start with no callbacks and no caller."""
         self._listeners: list[tuple[str, Callable[[SimulationEvent], object]]] = []
         self._tells = False
-        self._thread = threading.RLock()  # held by the one that is within a call
+        self._thread = threading.RLock()  # held by the thread inside a call
         self._is_called = False
 
     @contextmanager
     def _call(self, *, looks: bool = False) -> Iterator[None]:
-        """Let in one thread, and within a call of its own only what looks at the run.
+        """Admit one thread; within its own call admit only methods that inspect the run.
 
-        A call may be many of the core, and between two of these is no place to go on from.
+        A call may be many calls of the core, between which the run must not be advanced.
         """
         if not self._thread.acquire(blocking=False):
             raise ValueError(_GOES_ON)
@@ -248,37 +248,37 @@ class Simulation:
 
     @property
     def trace(self) -> Trace:
-        """The jobs, with those that were submitted; a job is a row of it."""
+        """The jobs, including those submitted later; a job is a row of it."""
         return self._ready.trace
 
     @property
     def spec(self) -> RunSpec:
-        """The specification of the run as it is now, with the policy that decides."""
+        """The specification of the run now, with the current policy."""
         return self._ready.spec
 
     @property
     def now(self) -> float:
-        """The time of the run, seconds: of the last instant, or where :meth:`run_until` halted."""
+        """The time of the run, seconds: of the last instant, or where :meth:`run_until` stopped."""
         return self._clock_us / US_PER_S
 
     @property
     def done(self) -> bool:
-        """Whether no instant is left: the run is at its end."""
+        """Whether the run is at its end, with no instant left."""
         return self._run.next_us is None
 
     @property
     def next_time(self) -> float | None:
-        """When the next instant is, seconds; None at the end of the run."""
+        """Time of the next instant, seconds; None at the end of the run."""
         next_us = self._run.next_us
         return None if next_us is None else next_us / US_PER_S
 
     @property
     def state(self) -> SimulationState:
-        """What waits, what runs where, and what is free: read-only copies."""
+        """Waiting and running jobs and free GPUs: read-only copies."""
         return state_of(self._run.state(), self._clock_us)
 
     def step(self) -> bool:
-        """Handle the next instant; False if there is none.
+        """Process the next instant; return False if there is none.
 
         Returns
         -------
@@ -288,7 +288,7 @@ class Simulation:
         Raises
         ------
         ValueError
-            If a callback of this run calls it, or the run has ended with an error.
+            If a callback of this run calls it, or the run ended with an error.
         InvariantError, LogLimitError
             As :func:`simulate`.
 
@@ -303,19 +303,19 @@ class Simulation:
             return self._advance(_ALL, 1) == 1
 
     def run_until(self, time_s: float) -> None:
-        """Handle all instants before ``time_s``, which then is the time of the run.
+        """Process all instants before ``time_s``, which becomes the time of the run.
 
-        What happens at ``time_s`` itself is still to come.
+        Events at ``time_s`` itself are not processed yet.
 
         Returns
         -------
         None
-            The run stands at ``time_s``.
+            The run is at ``time_s``.
 
         Raises
         ------
         ValueError
-            If the time is not finite or lies before :attr:`now`, or as :meth:`step`.
+            If the time is not finite or is before :attr:`now`, or as for :meth:`step`.
 
         Examples
         --------
@@ -328,12 +328,12 @@ class Simulation:
         limit_us = _tick(time_s)
         with self._call():
             if limit_us < self._clock_us:
-                raise ValueError(f"time_s: {time_s} lies before the time of the run, {self.now}")
+                raise ValueError(f"time_s: {time_s} is before the time of the run, {self.now}")
             self._advance(limit_us, _ALL)
             self._clock_us = limit_us
 
     def run(self) -> None:
-        """Handle all instants that are left; errors as of :meth:`step`.
+        """Process all remaining instants; errors as for :meth:`step`.
 
         Returns
         -------
@@ -352,12 +352,12 @@ class Simulation:
             self._advance(_ALL, _ALL)
 
     def on(self, event: str, callback: Callable[[SimulationEvent], object]) -> None:
-        """Have ``callback(event)`` called whenever such a thing happens.
+        """Register ``callback(event)`` for an event.
 
-        Callbacks are called once all of an instant is done, in the order of what happened, and for
-        each in the order of these calls. They may look at the run and fork it, and not bring it
-        further. What one raises ends the call that was under way; the run stands after that instant
-        and can go on, but the rest of the instant is not told.
+        Callbacks are called after all of an instant is processed, in the order of the events, and
+        for each event in the order of registration. They may inspect and fork the run, but not
+        advance it. If one raises, the current call ends; the run can continue after that instant,
+        but the remaining events of the instant are not reported.
 
         Parameters
         ----------
@@ -373,7 +373,7 @@ class Simulation:
         Raises
         ------
         ValueError
-            If there is no such event.
+            If the event is unknown.
 
         Examples
         --------
@@ -386,7 +386,7 @@ class Simulation:
         2 69.0
         """
         if event not in EVENTS:
-            raise ValueError(f"event: unknown {event!r}; there are {', '.join(EVENTS)}")
+            raise ValueError(f"event: unknown {event!r}; known: {', '.join(EVENTS)}")
         with self._call(looks=True):
             self._run.listen(True)
             self._listeners.append((event, callback))
@@ -394,25 +394,25 @@ class Simulation:
     def _check_replayed(self, what: str) -> None:
         if self._online is not None:
             raise ValueError(
-                f"predictor: {self._ready.spec.predictor} learns in the course of the run: {what}"
+                f"predictor: {self._ready.spec.predictor} learns during the run: {what}"
             )
 
     def result(self) -> Result:
-        """Return the result of the run, or if it is not at its end of what was done so far.
+        """Return the result of the run, or of the part processed so far.
 
-        Of a run that is not at its end ``result.is_partial`` holds, and a warning says so: what has
-        finished counts as finished, what runs has held its GPUs until the last instant and is
-        unfinished, and so is what waits or is still to come.
+        For an unfinished run ``result.is_partial`` holds, and a warning reports it: finished jobs
+        count as finished; running jobs are unfinished and held their GPUs until the last instant;
+        waiting and future jobs are unfinished, too.
 
         Returns
         -------
         Result
-            As of :func:`simulate`.
+            As for :func:`simulate`.
 
         Warns
         -----
         RunWarning
-            At the end of the run, once, as :func:`simulate`.
+            At the end of the run, once, as :func:`simulate` does.
 
         Examples
         --------
@@ -435,7 +435,7 @@ class Simulation:
         return result
 
     def _advance(self, limit_us: int, most: int) -> int:
-        """Handle so many instants before the limit; return how many there were."""
+        """Process at most so many instants before the limit; return how many there were."""
         begin = time.perf_counter()
         after = self._tell if self._listeners else None
         try:
@@ -447,7 +447,7 @@ class Simulation:
         return num_instants
 
     def _tell(self) -> None:
-        """Call the callbacks for what happened at an instant, and then for the instant."""
+        """Call the callbacks for the events of an instant, and then for the instant."""
         self._clock_us = self._run.now_us
         events = [SimulationEvent(what, self.now, job) for what, job in self._run.take_events()]
         events.append(SimulationEvent("instant", self.now, None))
@@ -471,17 +471,16 @@ class Simulation:
             return schedule, False
         told = list(self._course.notes())
         if is_partial:
-            told.append(f"the run is at {self.now:g} s and not at its end")
+            told.append(f"the run is at {self.now:g} s, before its end")
         else:
             told += schedule.warnings
         return replace(StoredSchedule.of(schedule), warnings=tuple(told)), is_partial
 
     def fork(self) -> Simulation:
-        """Return a run that has come as far, and goes on by itself: what the one does, the other
-        does not see.
+        """Return an independent copy of the run at the same time.
 
-        Trace and cluster are shared, all else is copied; Python policies and placements by
-        :func:`copy.deepcopy`. Callbacks stay with this run.
+        Trace and cluster are shared, all else is copied (Python policies and placements by
+        :func:`copy.deepcopy`). Callbacks stay with this run.
 
         Returns
         -------
@@ -491,8 +490,8 @@ class Simulation:
         Raises
         ------
         ValueError
-            If the predictor learns in the course of the run, as it writes what it predicts into
-            columns that both would read; or as :meth:`step`.
+            If the predictor learns during the run, as it writes its predictions into columns that
+            both would read; or as for :meth:`step`.
 
         Examples
         --------
@@ -504,7 +503,7 @@ class Simulation:
         >>> run.now, other.now
         (1.0, 69.0)
         """
-        self._check_replayed("it cannot be forked; take one that was trained before")
+        self._check_replayed("it cannot be forked; use a predictor trained before")
         with self._call(looks=True):
             made = copy.copy(self)
             made._belong_to_nobody()
@@ -515,28 +514,28 @@ class Simulation:
         return made
 
     def submit(self, jobs: Trace) -> None:
-        """Submit more jobs, at the times that they state on the clock of the run.
+        """Submit more jobs, at their own submit times on the clock of the run.
 
-        They come into :attr:`trace` at their places by submit time, behind jobs of the same time;
-        rows of jobs that have arrived stay what they are, later ones move. The run goes on as if
-        they had been there from the beginning. That is made so by doing the run again up to now
-        when it next goes on: it takes as long as the run has, once for all jobs submitted in
-        between. Callbacks hear nothing of it, and Python policies and placements are copies, by
-        :func:`copy.deepcopy`, as they were when they were given.
+        They are added to :attr:`trace` sorted by submit time, after jobs of the same time; rows of
+        jobs that have arrived do not change, later ones may. The run continues as if the jobs had
+        been there from the start: when it next advances, it is re-run from the start to the current
+        time, once for all jobs submitted in between, which takes as long as the run so far.
+        Callbacks are not called for the re-run; Python policies and placements are copied in their
+        initial state, by :func:`copy.deepcopy`.
 
         Returns
         -------
         None
-            The run stands where it stood, with more to come.
+            The time of the run does not change.
 
         Raises
         ------
         ValueError
-            If a job is submitted at an instant that is over, an id is taken, the trace has profiles
-            or graphs, the predictor learns in the course of the run, or the policy decided
-            otherwise if it had known of the jobs (it looks ahead).
+            If a job is submitted before the current time, an id is taken, the trace has profiles or
+            graphs, the predictor learns during the run, or the policy is not causal: its past
+            decisions change with the new jobs.
         TypeError
-            If ``jobs`` is no :class:`Trace`.
+            If ``jobs`` is not a :class:`Trace`.
 
         Examples
         --------
@@ -558,34 +557,34 @@ class Simulation:
         if len(early):
             raise ValueError(
                 f"jobs: row {early[0]} is submitted at {jobs.submit_us[early[0]] / US_PER_S:g} s, "
-                f"and the run is at {self.now:g} s"
+                f"but the run is already at {self.now:g} s"
             )
         course = replace(self._course, first=self._course.first.joined(jobs))
         ready, run, _ = course.replayed(self._run.num_instants)
         if run.glimpse().digest != self._run.glimpse().digest:
             raise ValueError(
-                f"policy: {self._ready.spec.policy} looks ahead: it would have "
-                "decided otherwise had it known of the jobs"
+                f"policy: {self._ready.spec.policy} is not causal: its past decisions "
+                "change with the new jobs"
             )
         run.listen(bool(self._listeners))
         self._course, self._ready, self._run = course, ready, run
 
     def cancel(self, job: int) -> None:
-        """Take back a job: if it waits it never starts, if it runs it ends now and frees its GPUs.
+        """Cancel a job: a waiting one never starts, a running one ends now and frees its GPUs.
 
-        The policy decides anew at the first instant that is not over: now, or a microsecond after
-        the instant that was just handled. Its status is ``"cancelled"``.
+        The policy decides again at the first instant not yet processed: now, or a microsecond after
+        the last instant. The status of the job is ``"cancelled"``.
 
         Returns
         -------
         None
-            The run stands where it stood; the next step knows of it.
+            The time of the run does not change; the next step applies it.
 
         Raises
         ------
         ValueError
-            If the job neither waits nor runs, or it waits and the policy is a scheduler written in
-            Python that has no ``withdraw`` or refuses.
+            If the job is neither waiting nor running, or it waits and a scheduler written in Python
+            lacks ``withdraw`` or refuses.
 
         Examples
         --------
@@ -601,24 +600,24 @@ class Simulation:
             self._change(job=operator.index(job))
 
     def set(self, *, policy: str | Policy | _core.Order | _core.Scheduler) -> None:
-        """Have another policy decide from the first instant that is not over.
+        """Replace the policy from the first instant not yet processed.
 
-        It knows nothing of what was before: every job that runs is preempted then, and all jobs
-        that wait arrive anew; it may start them at once. A job that starts again pays its restart
-        cost. Jobs that the new policy can never start are rejected then. What the policy before
-        remembered (queues, promises, its own clock) is lost, with its warnings.
+        The new policy starts without history: every running job is preempted, and all waiting jobs
+        arrive again; it may start them at once. A job that starts again pays its restart cost. Jobs
+        that the new policy can never start are rejected. The state of the old policy (queues,
+        admissions, its own clock) is lost, with its warnings.
 
         Returns
         -------
         None
-            The run stands where it stood; the next step has the new policy.
+            The time of the run does not change; the next step uses the new policy.
 
         Raises
         ------
         ValueError, TypeError
-            As of :func:`simulate`, and where the one policy reads the trace's estimates and the
-            other does not. What a scheduler written in Python raises as it begins the next step
-            raises, which ends the run.
+            As for :func:`simulate`, and if only one of the two policies reads the trace's
+            estimates. Errors of a scheduler written in Python at the start of the next step are
+            raised there and end the run.
 
         Examples
         --------
@@ -635,38 +634,38 @@ class Simulation:
         with self._call():
             if has_estimates and chosen.has("estimate") != self._ready.policy.has("estimate"):
                 raise ValueError(
-                    f"policy: {chosen.label} and {self._ready.policy.label} do not both read "
-                    "estimates; change between policies that do, or that do not"
+                    f"policy: of {chosen.label} and {self._ready.policy.label} only one reads "
+                    "estimates; replace a policy by one that also does, or also does not"
                 )
             self._change(policy=chosen)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the run to a file, with which :func:`resume` goes on, in another process as well.
+        """Save the run to a file for :func:`resume`, also in another process.
 
-        The file holds how the run began (jobs, cluster, all that was chosen), what was done to it
-        since, and a digest of what it has come to; not callbacks. A policy, a placement or a
-        predictor that was given as an object of Python is pickled as it was then; its class must
-        be importable where the run is resumed. What was given by name is found by its name there.
-        The file tells users, groups and run times to anyone who reads it.
+        The file holds the start of the run (jobs, cluster, all arguments), the changes made since,
+        and a digest of its state, but no callbacks. Python policies, placements and predictors are
+        pickled in their initial state; their classes must be importable where the run is resumed.
+        Names are resolved again there. Users, groups and run times in the file are readable by
+        anyone who has it.
 
         Parameters
         ----------
         path
-            Replaced only once the new file is complete.
+            The file to write; replaced only once the new file is complete.
 
         Returns
         -------
         None
-            The run stands where it stood, and can go on.
+            The run does not change, and can continue.
 
         Raises
         ------
         TypeError
-            If an object of Python cannot be copied or pickled; the message names it.
+            If a Python object cannot be copied or pickled; the message names it.
         OSError
             If the file cannot be written.
         ValueError
-            As :meth:`step`.
+            As for :meth:`step`.
 
         Examples
         --------
@@ -687,7 +686,7 @@ class Simulation:
         self._course = course
 
     def _next_tick(self) -> int:
-        """The first tick that is not over."""
+        """The first tick not yet processed."""
         has_begun = self._run.num_instants > 0
         return self._clock_us + (has_begun and self._clock_us == self._run.now_us)
 
@@ -697,12 +696,12 @@ def _tick(time_s: float) -> int:
     if seconds.dtype.kind not in "iuf" or seconds.shape != () or not np.isfinite(seconds):
         raise ValueError(f"time_s: expected a finite number of seconds, not {time_s!r}")
     if not 0 <= float(seconds) <= MAX_HORIZON_US / US_PER_S:
-        raise ValueError(f"time_s: {time_s} is not between 0 and {MAX_HORIZON_US / US_PER_S:g}")
+        raise ValueError(f"time_s: {time_s} must be between 0 and {MAX_HORIZON_US / US_PER_S:g}")
     return int(seconds_to_us(seconds))
 
 
 def snapshot(run: Simulation) -> tuple[Trace, dict[str, Any]]:
-    """Return the jobs that wait or run, with what their policy knows of run times, and columns.
+    """Return the waiting and running jobs with their policy's run times, and columns.
 
     The columns are those of ``_core.Snapshot`` at the time of the run, and ``jobs``, their rows in
     the run.
@@ -710,7 +709,7 @@ def snapshot(run: Simulation) -> tuple[Trace, dict[str, Any]]:
     columns: dict[str, Any] = _core.snapshot_of(run._run)
     rows: Int64 = columns["jobs"]
     start_us, cost_us = columns["start_us"], columns["cost_us"]
-    # The core's are of the last instant, and the run may have halted later.
+    # The core's are from the last instant, and the run may have stopped later.
     now_us, last_us = run._clock_us, run._run.now_us
     paid_us = start_us + cost_us
     since_us = np.maximum(now_us, paid_us) - np.maximum(last_us, paid_us)
@@ -722,7 +721,7 @@ def snapshot(run: Simulation) -> tuple[Trace, dict[str, Any]]:
 
 
 def known_us(run: Simulation) -> Int64:
-    """Return what the policy is told of the service of each job, microseconds."""
+    """Return the service of each job as its policy sees it, microseconds."""
     if run._online is not None:
         return run._online.predicted_us
     return run._ready.predicted.values(run.trace)
@@ -731,31 +730,31 @@ def known_us(run: Simulation) -> Int64:
 def resume(
     path: str | os.PathLike[str], *, trust_python: bool = False, max_bytes: int | None = None
 ) -> Simulation:
-    """Return the run that :meth:`Simulation.save` wrote, as far as it had come.
+    """Restore a run saved by :meth:`Simulation.save`.
 
-    The run is done again up to there, which takes as long as it had taken, and is compared with
-    what was saved: it goes on to the same digest as the run that was saved, or an error says that
-    it cannot. No callbacks are called for what is done again.
+    The run is replayed up to the saved time, which takes as long as it took before, and compared
+    with the saved state: it either continues to the digest of the saved run or an error is raised.
+    No callbacks are called during the replay.
 
     Parameters
     ----------
     trust_python
-        Whether to load objects of Python that the file holds. *To load them can run any code that
-        whoever wrote the file put in*: ask for it only for files whose writer you trust.
+        Whether to load Python objects from the file. *Loading them can run any code that the
+        writer of the file put in*: set it only for files from a source you trust.
     max_bytes
-        A longer file is refused before it is read; default: 4 GiB.
+        Size limit of the file, checked before reading; default: 4 GiB.
 
     Returns
     -------
     Simulation
-        At the time of the one that was saved, with its jobs and its changes.
+        At the saved time, with its jobs and its changes.
 
     Raises
     ------
     ValueError
-        If the file is no saved run, was cut short or changed, is of another version of gpusched,
-        holds objects of Python that are not trusted or have other code here, or if the run comes to
-        something else than what was saved; the message names the file.
+        If the file is not a saved run, is truncated or changed, is from another version of
+        gpusched, holds Python objects that are not trusted or have other code here, or if the
+        replay diverges from the saved state; the message names the file.
     OSError
         If the file cannot be read.
 

@@ -1,4 +1,4 @@
-"""A run made ready: all that was named is resolved and described, and the core is called."""
+"""Prepare a run: resolve and describe its arguments, and call the core."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def described(
     verify: bool = False,
     max_intervals: int | None = None,
 ) -> _core.RunDescription:
-    """Return what the core is told of a run beside its jobs and its cluster."""
+    """Return the description of a run for the core, without its jobs and its cluster."""
     return _core.RunDescription(
         policy=policy.native,
         policy_values=policy.parameters,
@@ -81,7 +81,7 @@ def described(
 def tell_iterations(
     predictor: Predictor, trace: Trace, cluster: Cluster, speed: SpeedChoice
 ) -> None:
-    """Tell how long iterations take, if it is asked for.
+    """Describe how long iterations take, if the predictor needs it.
 
     Raises
     ------
@@ -92,32 +92,32 @@ def tell_iterations(
         return
     if speed.has("steady"):
         raise ValueError(
-            f"predictor {predictor}: under speed '{speed}' jobs have no iterations; name another "
+            f"predictor {predictor}: jobs have no iterations under speed '{speed}'; name another "
             "speed"
         )
     predictor.iteration_s = iteration_limits(trace, cluster, speed=speed)["low"]
 
 
-REMEDY: Final = "run fewer jobs, give it more memory, or end what else uses it"
+REMEDY: Final = "run fewer jobs, give it more memory, or end other programs"
 
 
 def least_bytes(trace: Trace, cluster: Cluster, *, is_pooled: bool) -> int:
-    """Return what a run needs beyond the columns of its trace, and its result keeps.
+    """Return the memory that a run and its result need beyond the columns of its trace.
 
-    That is a record of each job, and the row of the log that each job has which can start; what
-    preemptions, gangs on several servers, speeds and policies need comes on top.
+    That is a record per job, and a log row per job that can start; preemptions, multi-server jobs,
+    speeds and policies need more.
     """
     num_started = int(np.count_nonzero(trace.gpus <= cluster.num_gpus))
     return _core.least_run_bytes(len(trace), num_started, is_pooled)
 
 
 def of_jobs(num_jobs: int) -> int:
-    """Return the same where no more is known than how many jobs there are."""
+    """Return the same if only the number of jobs is known."""
     return _core.least_run_bytes(num_jobs, num_jobs, True)
 
 
 def check_memory(needed: int, num_jobs: int, num_runs: int = 1) -> list[str]:
-    """Return what is to be said of the memory that runs need which are kept side by side.
+    """Return a remark on the memory needed by runs that are kept together.
 
     Raises
     ------
@@ -133,48 +133,46 @@ def check_memory(needed: int, num_jobs: int, num_runs: int = 1) -> list[str]:
 
 
 def check_trace(spec: RunSpec, trace: Trace) -> None:
-    """Raise a ValueError unless these are the jobs of the specification, or become those."""
+    """Raise a ValueError unless these are, or become, the jobs of the specification."""
     run_on, _, _ = restate_services(trace, spec.cluster, spec.speed, spec.contention)
     found, wanted = fingerprint(run_on), spec.trace
     if found != wanted.sha256:
         raise ValueError(
-            f"trace: {trace.name} ({len(trace):,} jobs, SHA-256 {found[:12]}...) is not what the "
-            f"specification ran on: {wanted.name} ({wanted.num_jobs:,} jobs, SHA-256 "
+            f"trace: {trace.name} ({len(trace):,} jobs, SHA-256 {found[:12]}...) is not the trace "
+            f"of the specification: {wanted.name} ({wanted.num_jobs:,} jobs, SHA-256 "
             f"{wanted.sha256[:12]}..., from {wanted.source})"
         )
 
 
 def named(role: str, text: str) -> str:
-    """Return the text of a policy or a placement; a ValueError if it only names a class."""
+    """Return the string of a policy or a placement; a ValueError if it only names a class."""
     if text.startswith("python:"):
-        raise ValueError(
-            f"{role}: {text} was an object written in Python; give one like it as {role}="
-        )
+        raise ValueError(f"{role}: {text} was a Python object; pass an equal one as {role}=")
     return text
 
 
 def untrained(text: str) -> str:
-    """Return the text of a predictor; a ValueError if that says too little to make it of it."""
+    """Return the string of a predictor; a ValueError if it cannot be rebuilt from it."""
     if "@" in text:
         raise ValueError(
-            f"predictor: {text} had been trained; give it, from load_predictor, as predictor="
+            f"predictor: {text} had been trained; load it with load_predictor and pass predictor="
         )
     return text
 
 
 def check_same(spec: RunSpec, ready: RunSpec, *, takes_unreadable: bool = False) -> None:
-    """Compare all that decides the schedule, but for the trace and the version.
+    """Compare all that affects the schedule, except the trace and the version.
 
     Raises
     ------
     ValueError
-        That names the field, or what of a Python object is another. An object that could not be
-        read is another than any, unless ``takes_unreadable``.
+        It names the field, or the difference of a Python object. An object that could not be read
+        differs from any other, unless ``takes_unreadable``.
     """
     for name in ("policy", "placement", "predictor", "speed", "contention"):
         wanted, found = getattr(spec, name), getattr(ready, name)
         if wanted != found:
-            raise ValueError(f"{name}: {found} is not that of the specification: {wanted}")
+            raise ValueError(f"{name}: is {found}, but {wanted} in the specification")
     known = {thing.role: thing for thing in ready.python}
     for thing in spec.python:
         check_object(thing, known.pop(thing.role, None), takes_unreadable=takes_unreadable)
@@ -185,14 +183,14 @@ def check_same(spec: RunSpec, ready: RunSpec, *, takes_unreadable: bool = False)
 def check_object(
     wanted: PythonObject, found: PythonObject | None, *, takes_unreadable: bool = False
 ) -> None:
-    """Compare one object of Python; errors as of :func:`check_same`."""
+    """Compare one Python object; errors as in :func:`check_same`."""
     name = f"{wanted.module}.{wanted.name}"
     if found is None:
-        raise ValueError(f"{wanted.role}: the specification has {name}, which is not given")
+        raise ValueError(f"{wanted.role}: missing; the specification has {name}")
     if wanted.unreadable:
         if takes_unreadable:
             return
-        raise ValueError(f"{wanted.role}: {name} cannot be told from others ({wanted.unreadable})")
+        raise ValueError(f"{wanted.role}: {name} has no stable digest ({wanted.unreadable})")
     for field in msgspec.structs.fields(wanted):
         if getattr(wanted, field.name) != getattr(found, field.name):
             raise ValueError(
@@ -208,29 +206,29 @@ def _as_arrays(schedule: _core.Schedule) -> Any:
     return partial(StoredSchedule, **vars(StoredSchedule.of(schedule))), ()
 
 
-# The core's own object is of this process; others get its arrays.
+# The core's own object belongs to this process; other processes get its arrays.
 copyreg.pickle(_core.Schedule, _as_arrays)
 
 
 class Ready:
-    """One run whose arguments are checked; arguments and errors as of :func:`gpusched.simulate`.
+    """One run with checked arguments; arguments and errors as for :func:`gpusched.simulate`.
 
     Attributes
     ----------
     trace
-        The jobs, with run times that are those on the GPU types of the cluster.
+        The jobs, with run times on the GPU types of the cluster.
     spec
-        What it will do, known before it does it.
+        Its specification, known before it starts.
     policy, placement, speed, contention
-        What decides, ready for the core.
+        The resolved plug-ins, ready for the core.
     learner
-        What predicts in the course of the run; None: nothing does.
+        The predictor that learns during the run; None if there is none.
     predicted
-        The column of the trace that policies are told, where nothing predicts in the course.
+        The column of the trace that policies read, without a learning predictor.
     jobs, servers
-        The core's views of the trace, without one that learns, and of the cluster.
+        The core's views of the trace (without a learning predictor) and of the cluster.
     remarks
-        What is to be said before it begins.
+        Warnings before the start.
     """
 
     def __init__(
@@ -290,14 +288,14 @@ class Ready:
         reads: Any = {"uses_estimates": self.policy.has("estimate"), "speed": self.speed.name}
         if self.learner is None:
             self.jobs = job_table(self.trace, self.spec.cluster, self.predicted, **reads)
-        else:  # which writes into the columns as the run goes
+        else:  # it writes into the columns during the run
             self._columns = job_columns(
                 self.trace, self.spec.cluster, fills_estimates=False, **reads
             )
 
     @property
     def is_native(self) -> bool:
-        """Whether the run calls nothing in Python."""
+        """Whether the run calls no Python code."""
         seams = (self.policy.native, self.placement.native)
         return self.learner is None and all(isinstance(seam, str) for seam in seams)
 
@@ -330,15 +328,15 @@ class Ready:
         except _core.LogLimitError as error:
             wall_s = time.perf_counter() - begin
             ended: Any = error
-            schedule = made[-1].so_far("the run ended at the limit of its log")
+            schedule = made[-1].so_far("the run stopped at the limit of its log")
             ended.result = self.result(schedule, None, wall_s, is_partial=True)
             raise
         finally:
-            made.clear()  # a run keeps its policy, whose error may keep this frame
+            made.clear()  # a run holds its policy, whose error may hold this frame
         return self.result(*done[0], wall_s)
 
     def begin(self, control: _core.RunControl, made: list[_core.Run]) -> OnlineRun | None:
-        """Put the core's run at its beginning into ``made``; return what predicts in its course."""
+        """Start the core's run into ``made``; return the predictor that learns during it."""
 
         def make_learning_run(predicted_us: Int64) -> _core.Run:
             jobs = _core.JobTable(**{**self._columns, "predicted_us": predicted_us})
@@ -380,14 +378,14 @@ class Ready:
         )
 
     def untouched(self) -> Ready:
-        """Return it with its objects of Python as they are now, for later."""
+        """Return a copy with its Python objects in their current state, for later."""
         made = self.with_seams(untouched(self.policy), untouched(self.placement))
         if self.learner is not None:
             made.learner = self.learner.clone()
         return made
 
     def anew(self) -> Ready:
-        """Return it with copies of its objects of Python, for one more run."""
+        """Return a copy with copies of its Python objects, for one more run."""
         made = self.with_seams(copied(self.policy), copied(self.placement))
         if self.learner is not None:
             made.learner = self.learner.clone()
@@ -395,7 +393,7 @@ class Ready:
         return made
 
     def joined(self, jobs: Trace) -> Ready:
-        """Return it with more jobs, whose times are those of its trace."""
+        """Return a copy with more jobs, whose times are those of its trace."""
         from gpusched.traces.workload import Trace
 
         before = self._given
@@ -415,7 +413,7 @@ class Ready:
         return made
 
     def with_seams(self, policy: Chosen, placement: Chosen) -> Ready:
-        """Return the same with other objects, or another policy, in these places."""
+        """Return a copy with other objects, or another policy, in these places."""
         made = copy.copy(self)
         made.policy, made.placement = policy, placement
         if policy.label != self.policy.label or policy.python != self.policy.python:
@@ -427,9 +425,9 @@ class Ready:
         return made
 
     def description(self) -> _core.RunDescription:
-        """Return what the core is told of the run beside its jobs and its cluster."""
-        # Nothing of this call holds the description of a Python object: a plug-in that keeps its
-        # error, and so these frames, would never be freed.
+        """Return the description of the run for the core, without its jobs and its cluster."""
+        # No frame of this call may hold the description of a Python object: a plug-in that keeps
+        # its error, and so these frames, would never be freed.
         chosen = (self.policy, self.placement, self.speed, self.contention)
         return described(*chosen, self.spec.seed, self.verify, self.max_intervals)
 

@@ -1,4 +1,4 @@
-"""Open runs that are saved, and go on later: the other process does them again up to there."""
+"""Save open runs and resume them by replaying them, also in another process."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ALL = 2**63 - 1
 
 
 def opened(ready: Ready) -> tuple[_core.Run, OnlineRun | None]:
-    """Return the core's run at its beginning; signals are handled in its course."""
+    """Return the core's run at its start; signals are handled while it runs."""
     control = _core.RunControl()
     control.watch(None)
     made: list[_core.Run] = []
@@ -51,10 +51,10 @@ def proceed(
     most: int,
     after: Callable[[], None] | None = None,
 ) -> int:
-    """Handle at most so many instants before the limit; return how many there were.
+    """Process at most so many instants before the limit; return how many there were.
 
-    What predicts in the course of the run is asked before the arrivals; ``after`` is called at the
-    end of each instant.
+    A learning predictor is called before the arrivals; ``after`` is called at the end of each
+    instant.
     """
     if online is None and after is None:
         handled: int = run.proceed(limit_us, most)
@@ -76,7 +76,7 @@ def proceed(
 
 @dataclass(frozen=True)
 class Change:
-    """What was done to a run after so many instants: a job taken back, or another policy."""
+    """A change to a run after so many instants: a cancelled job, or another policy."""
 
     num_instants: int
     at_us: int
@@ -84,11 +84,11 @@ class Change:
     policy: Chosen | None = None
 
     def untouched(self) -> Change:
-        """Return it with the policy as it is now, for later."""
+        """Return a copy with the policy in its current state, for later."""
         return self if self.policy is None else replace(self, policy=untouched(self.policy))
 
     def apply(self, run: _core.Run, ready: Ready) -> Ready:
-        """Do it; return what the run then is."""
+        """Apply the change; return the resulting run."""
         if self.job is not None:
             run.cancel(self.job, self.at_us)
             return ready
@@ -98,7 +98,7 @@ class Change:
         return changed
 
     def note(self, policy: Chosen) -> str:
-        """Say what was done while a policy decided."""
+        """Describe a change made while a policy decided."""
         what = f"job {self.job} was cancelled"
         if self.policy is not None:
             what = f"the policy became {self.policy.label} instead of {policy.label}"
@@ -107,12 +107,12 @@ class Change:
 
 @dataclass(frozen=True)
 class Course:
-    """All that decides an open run: how it began, and what was done to it since.
+    """All that determines an open run: its start, and the changes since.
 
     Attributes
     ----------
     first
-        The run at its beginning, with objects of Python as they were then.
+        The run at its start, with Python objects in their initial state.
     changes
         In the order of the instants.
     """
@@ -121,14 +121,14 @@ class Course:
     changes: tuple[Change, ...] = ()
 
     def notes(self) -> Iterator[str]:
-        """Say what was done, a sentence each."""
+        """Describe the changes, one string per sentence."""
         policy = self.first.policy
         for change in self.changes:
             yield change.note(policy)
             policy = change.policy or policy
 
     def replayed(self, num_instants: int) -> tuple[Ready, _core.Run, OnlineRun | None]:
-        """Do the run again up to so many instants."""
+        """Replay the run up to so many instants."""
         ready = self.first.anew()
         run, online = opened(ready)
 
@@ -151,9 +151,9 @@ _MOST: Final = 2**63 - 1
 
 
 class StoredChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What was done to the run after so many instants: a job taken back, or another policy.
+    """A change to the run after so many instants: a cancelled job, or another policy.
 
-    ``python`` is what the policy is known by where it is written in Python.
+    ``python`` identifies the policy if it is written in Python.
     """
 
     num_instants: int
@@ -164,33 +164,32 @@ class StoredChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if (self.job is None) == (self.policy is None):
-            raise ValueError("job, policy: one of them must be given")
+            raise ValueError("job, policy: exactly one must be given")
         if self.job is not None and not 0 <= self.job < 2**32 - 1:
-            raise ValueError(f"job: {self.job} is no row")
+            raise ValueError(f"job: {self.job} is not a row")
         if not 0 <= self.at_us <= MAX_HORIZON_US:
-            raise ValueError(f"at_us: {self.at_us} is no time")
+            raise ValueError(f"at_us: {self.at_us} is not a time")
 
 
 class RunHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All of a saved run that is not an array.
+    """All of a saved run except arrays.
 
     Attributes
     ----------
     version, libraries
-        Of gpusched, and of Python and what the package computes with.
+        Of gpusched, and of Python and the libraries that the package computes with.
     spec
-        Of the run as it began, with all jobs that were submitted since.
+        Specification at the start, with all jobs submitted since.
     verify, max_intervals
-        As of :func:`gpusched.simulate`.
+        As for :func:`gpusched.simulate`.
     changes
         In the order of the instants.
     num_instants, clock_us, reached
-        How far the run is: instants, its time in microseconds, and the digest of what it has come
-        to.
+        Progress of the run: number of instants, time in microseconds, and digest of its state.
     wall_s
-        Seconds that this took.
+        Wall time so far, seconds.
     model
-        Of a predictor that was trained before.
+        Model of a predictor trained before the run.
     """
 
     version: str
@@ -208,16 +207,16 @@ class RunHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if not 0 <= self.num_instants <= _MOST:
-            raise ValueError(f"num_instants: {self.num_instants} is no number of instants")
+            raise ValueError(f"num_instants: {self.num_instants} is not a number of instants")
         if not 0 <= self.clock_us <= MAX_HORIZON_US:
-            raise ValueError(f"clock_us: {self.clock_us} is no time")
+            raise ValueError(f"clock_us: {self.clock_us} is not a time")
         order = [0, *(change.num_instants for change in self.changes), self.num_instants]
         if order != sorted(order):
             raise ValueError("changes: must be in the order of the instants")
 
 
 _OBJECT: Final = "python:"
-"""How the label of an object begins that its text does not make again."""
+"""Start of the label of an object that cannot be rebuilt from its text."""
 
 
 def store(
@@ -228,9 +227,9 @@ def store(
     clock_us: int,
     wall_s: float,
 ) -> None:
-    """Write a run, over an older file once it is complete.
+    """Write a run, replacing an older file once it is complete.
 
-    Errors are as of :meth:`gpusched.Simulation.save`.
+    Errors as for :meth:`gpusched.Simulation.save`.
     """
     first = course.first
     reached = reached_by(run, online, clock_us)
@@ -269,13 +268,13 @@ def store(
 def restored(
     path: str | os.PathLike[str], *, trust_python: bool, max_bytes: int | None
 ) -> tuple[RunHeader, Course]:
-    """Return how a saved run began, and what was done to it; errors as of :func:`resume`."""
+    """Return the start of a saved run, and its changes; errors as for :func:`resume`."""
     with naming(path, "not a readable gpusched run"):
         encoded, arrays = container.read(path, KIND, max_bytes=max_bytes)
         header = msgspec.json.decode(encoded, type=RunHeader, strict=True)
         trace = stored_trace(header.trace, arrays)
         if fingerprint(trace) != header.spec.trace.sha256:
-            raise ValueError("its trace does not have the stored fingerprint: it was changed")
+            raise ValueError("its trace does not match the stored digest: it was changed")
         learned = _behind(_MODEL, arrays)
         pickles = {}
         for role, array in _behind(_PICKLE, arrays).items():
@@ -284,17 +283,17 @@ def restored(
             pickles[role] = array.tobytes()
         left = {name for name in arrays if not name.startswith((_MODEL, _PICKLE))} - TRACE_MEMBERS
         if left:
-            raise ValueError(f"{min(left)} is not expected")
+            raise ValueError(f"unexpected entry {min(left)}")
     if header.version != _core.__version__:
         raise ValueError(
-            f"{os.fspath(path)}: was saved by gpusched {header.version}, and this is "
+            f"{os.fspath(path)}: saved by gpusched {header.version}, but this is "
             f"{_core.__version__}, whose rules may differ; resume it with gpusched {header.version}"
         )
     if pickles and not trust_python:
         held = ", ".join(sorted(pickles))
         raise ValueError(
-            f"{os.fspath(path)}: holds objects of Python ({held}), and to load these can run any "
-            "code; if you trust whoever wrote the file, pass trust_python=True"
+            f"{os.fspath(path)}: holds Python objects ({held}); loading them can run any "
+            "code; if you trust the source of the file, pass trust_python=True"
         )
     with naming(path, "not a readable gpusched run"):
         return header, _course(header, trace, learned, pickles)
@@ -310,7 +309,7 @@ def _behind(prefix: str, arrays: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
 
 
 def check_reached(header: RunHeader, run: _core.Run, online: OnlineRun | None) -> None:
-    """Raise a ValueError unless the run has come to where it was saved."""
+    """Raise a ValueError unless the replay has reached the saved state."""
     is_as_far = run.num_instants == header.num_instants
     if is_as_far and reached_by(run, online, header.clock_us) == header.reached:
         return
@@ -318,13 +317,13 @@ def check_reached(header: RunHeader, run: _core.Run, online: OnlineRun | None) -
     if header.libraries != versions():
         there = f"; it was saved with Python {header.libraries}, and this is Python {versions()}"
     raise ValueError(
-        f"done again, the run does not come to what was saved after {header.num_instants:,} "
-        f"instants: the core, or what is computed with, decides otherwise here{there}"
+        f"replay diverged from the saved state after {header.num_instants:,} instants: the "
+        f"core, or a library it computes with, decides differently here{there}"
     )
 
 
 def reached_by(run: _core.Run, online: OnlineRun | None, clock_us: int) -> str:
-    """Return a SHA-256 of the log so far, of what waits and runs, and of what was predicted."""
+    """Return a SHA-256 of the log so far, of waiting and running jobs, and of predictions."""
     sha = hashlib.sha256(run.glimpse().digest.encode())
     state: Mapping[str, Any] = run.state() | {
         "clock_us": clock_us,
@@ -371,23 +370,23 @@ def _course(
 
 
 def _check_pickles(header: RunHeader, pickles: Mapping[str, bytes]) -> None:
-    """Raise a ValueError unless the objects of Python are those that the header tells of."""
+    """Raise a ValueError unless the Python objects match the header."""
     spec = header.spec
     texts = {"policy": spec.policy, "placement": spec.placement, "predictor": spec.predictor}
     for number, change in enumerate(header.changes):
         texts[_role_of(number)] = change.policy or ""
     wanted = {role for role, text in texts.items() if text.startswith(_OBJECT)}
-    found = set(pickles) - ({"predictor"} - wanted)  # one of a registered class is, too
+    found = set(pickles) - ({"predictor"} - wanted)  # also one of a registered class
     for role in sorted(found ^ wanted):
-        is_there = "is not expected" if role in found else "is missing"
-        raise ValueError(f"python.{role} {is_there}")
+        is_there = "unexpected" if role in found else "missing"
+        raise ValueError(f"python.{role}: {is_there}")
 
 
 def _predictor(
     header: RunHeader, learned: dict[str, AnyArray], pickles: Mapping[str, bytes]
 ) -> Any:
     if header.model is None and learned:
-        raise ValueError(f"model.{min(learned)} is not expected")
+        raise ValueError(f"unexpected entry model.{min(learned)}")
     if "predictor" in pickles:
         return _unpickled("predictor", pickles)
     if header.model is None:
@@ -424,11 +423,11 @@ def _change(number: int, stored: StoredChange, pickles: Mapping[str, bytes]) -> 
 
 
 def _is_pickled(learner: Predictor, known: tuple[PythonObject, ...]) -> bool:
-    """Whether its text, and what it was trained on, do not make it again."""
+    """Whether it cannot be rebuilt from its text and its training data."""
     if not learner.registered_name:
         return True
     own = next((thing for thing in known if thing.role == "predictor"), None)
-    if own is None:  # gpusched's
+    if own is None:  # one of gpusched
         return False
     from gpusched.prediction.choose import predictor
 
@@ -454,4 +453,4 @@ def _unpickled(role: str, pickles: Mapping[str, bytes]) -> Any:
     try:
         return pickle.loads(pickles[role])
     except Exception as error:
-        raise ValueError(f"{role}: the object of Python cannot be loaded here: {error}") from error
+        raise ValueError(f"{role}: the Python object cannot be loaded here: {error}") from error

@@ -1,4 +1,4 @@
-"""What a user names for a run, made ready for the core: policies, placements, speeds."""
+"""Resolve policies, placements and speeds by name or object, ready for the core."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ _BASES: Final[dict[Role, dict[str, Any]]] = {
 
 
 class Chosen(msgspec.Struct, frozen=True, eq=False):
-    """A seam ready for the core: a native name with parameters, or a Python object.
+    """A resolved plug-in: a native name with parameters, or a Python object.
 
-    ``flags`` are those of ``info`` and those that the values of parameters add; ``python`` is
-    what a Python object is known by that is not gpusched's own.
+    ``flags`` are those of ``info`` and of the parameter values; ``python`` identifies a Python
+    object that is not part of gpusched.
     """
 
     label: str
@@ -55,19 +55,19 @@ class Chosen(msgspec.Struct, frozen=True, eq=False):
     python: PythonObject | None = None
 
     def has(self, flag: str) -> bool:
-        """Whether it has the flag; a ValueError if there is no such flag."""
+        """Whether it has the flag; raise ValueError if the flag is unknown."""
         return has_flag(self.flags, flag)
 
 
 class _Uncopied:
-    """Stands for an object of Python that could not be copied when it was given."""
+    """Placeholder for a Python object that could not be copied at the start."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
 
 
 def copied(chosen: Chosen) -> Chosen:
-    """Return it with a copy of its own where it is an object of Python."""
+    """Return it with its own copy of a Python object."""
     if isinstance(chosen.native, _Uncopied):
         raise TypeError(
             f"{chosen.label} could not be copied when the run began: {chosen.native.error}"
@@ -78,7 +78,7 @@ def copied(chosen: Chosen) -> Chosen:
 
 
 def own(plugin: Any) -> Any:
-    """Return a plug-in for one run of several: an object of Python is copied, since it remembers.
+    """Return a plug-in for one run of several: stateful Python objects are copied.
 
     Raises
     ------
@@ -91,13 +91,13 @@ def own(plugin: Any) -> Any:
         return copy.deepcopy(plugin)
     except Exception as error:
         raise TypeError(
-            f"python:{type(plugin).__qualname__}: each of several runs takes a copy, and it cannot "
-            f"be copied: {error}"
+            f"python:{type(plugin).__qualname__}: each of several runs needs its own copy, and "
+            f"copying failed: {error}"
         ) from error
 
 
 def untouched(chosen: Chosen) -> Chosen:
-    """Return it as it is now, for later: an object that cannot be copied is told of only then."""
+    """Return a copy for later; an object that cannot be copied causes an error only then."""
     try:
         return copied(chosen)
     except Exception as error:
@@ -105,12 +105,12 @@ def untouched(chosen: Chosen) -> Chosen:
 
 
 def policy_seam(policy: str | Policy | _core.Order | _core.Scheduler) -> Chosen:
-    """Return the policy that a user named or made."""
+    """Resolve a policy argument."""
     return _seam("policy", Policy, policy, "a name, a Policy, an Order or a Scheduler")
 
 
 def placement_seam(placement: str | PlacementChoice | _core.Placement) -> Chosen:
-    """Return the placement that a user named or made."""
+    """Resolve a placement argument."""
     return _seam("placement", PlacementChoice, placement, "a name or a Placement")
 
 
@@ -138,12 +138,12 @@ def check_shared(
     speed: str | SpeedChoice | None,
     contention: str | ContentionChoice,
 ) -> None:
-    """Find mistakes in what several runs share, so that no policy is blamed for them.
+    """Check what several runs share, so that errors are not attributed to one policy.
 
     Raises
     ------
     ValueError, TypeError
-        As of :func:`gpusched.simulate`.
+        As for :func:`gpusched.simulate`.
     """
     if not isinstance(placement, _core.Placement):
         placement_seam(placement)
@@ -160,9 +160,9 @@ def check_shared(
 def speed_seam(
     trace: Trace, speed: str | SpeedChoice | None, contention: str | ContentionChoice
 ) -> tuple[SpeedChoice, ContentionChoice]:
-    """Return the speed and the contention that a user named.
+    """Resolve a speed and a contention argument.
 
-    A contention alone implies the speed that the jobs have figures for.
+    A contention alone implies the speed that the jobs have data for.
     """
     shares = (
         known_choice(ContentionChoice, contention) if isinstance(contention, str) else contention
@@ -176,7 +176,7 @@ def speed_seam(
         raise TypeError(f"speed: expected a name or a SpeedChoice, not {speed!r}")
     if paces.has("steady") and not shares.has("uncontended"):
         raise ValueError(
-            f"contention {shares}: under speed '{paces}' links do not matter; name another speed"
+            f"contention {shares}: has no effect under speed '{paces}'; name another speed"
         )
     return paces, shares
 
@@ -184,7 +184,7 @@ def speed_seam(
 def unread_models(
     trace: Trace, speed: str | SpeedChoice | None, paces: SpeedChoice
 ) -> tuple[str, ...]:
-    """Say that the jobs' profiles or graphs are not read, where nobody named the speed."""
+    """Warn if the jobs' profiles or graphs are not used for lack of a speed argument."""
     if speed is not None or not paces.has("steady"):
         return ()
     kinds = [kind for kind in ("profile", "graph") if getattr(trace, kind) is not None]
@@ -193,19 +193,19 @@ def unread_models(
     is_measured = any(profile.throughput for profile in trace.profiles)
     other = "table" if is_measured else _modelled(trace)
     return (
-        f"no speed is named: every job runs for its service, and the {kinds[0]}s of the trace are "
-        f"not read; name one, such as {other}, or {paces}",
+        f"no speed is named: every job runs for its service, ignoring the {kinds[0]}s of the "
+        f"trace; name one, such as {other}, or {paces}",
     )
 
 
 def _instance_hint(given: Any, bases: tuple[type, ...]) -> str:
-    """Return what to say where a class stands instead of an object of it."""
+    """Return a hint if a class was passed instead of an instance."""
     is_class = isinstance(given, type) and issubclass(given, bases)
-    return f"; give an instance of it: {given.__name__}()" if is_class else ""
+    return f"; give an instance: {given.__name__}()" if is_class else ""
 
 
 def _modelled(trace: Trace) -> str:
-    """Return the first speed by compute times, not measured widths, that the jobs' models fit."""
+    """Return the first speed based on compute times that the jobs' models fit."""
     models = [info for info in speeds().values() if info.columns and not info.has("elastic")]
     fitting = [
         info.name
@@ -217,7 +217,7 @@ def _modelled(trace: Trace) -> str:
 
 @lru_cache(maxsize=512)
 def _native(kind: type[Policy | PlacementChoice], text: str, version: int) -> Chosen | None:
-    """Return what ``text`` names if the core implements it: runs share that, and nothing else."""
+    """Return the native implementation of ``text``, the only kind of plug-in that runs share."""
     choice = known_choice(kind, text)
     return _of_choice(choice) if choice.info.is_native else None
 
@@ -240,20 +240,20 @@ def _of_choice(choice: Policy | PlacementChoice) -> Chosen:
 
 
 def unregister(name: str) -> None:
-    """Forget the policy, placement, predictor or metric that was registered as ``name``.
+    """Remove a policy, placement, predictor or metric registered as ``name``.
 
-    What the package itself has is left alone, and so is all where nothing has this name. For
-    notebooks, where a class is written again.
+    Built-in names are kept, and unknown names are ignored. For notebooks, where a class is
+    defined repeatedly.
 
     Returns
     -------
     None
-        Nothing.
+        Always.
 
     Raises
     ------
     TypeError
-        If the name is no text.
+        If the name is not a string.
 
     Examples
     --------
@@ -266,7 +266,7 @@ def unregister(name: str) -> None:
     False
     """
     if not isinstance(name, str):
-        raise TypeError(f"unregister: a name must be a text, not {name!r}")
+        raise TypeError(f"unregister: expected a name, not {name!r}")
     registries: tuple[Any, ...] = (*OF_PYTHON.values(), PREDICTORS, METRICS)
     for registry in registries:
         entry: Any = registry.loaded().get(name)

@@ -1,4 +1,4 @@
-"""One run: :func:`simulate` by its parts, :func:`run` by a specification."""
+"""Simulate one run: :func:`simulate` by arguments, :func:`run` by a specification."""
 
 from __future__ import annotations
 
@@ -37,46 +37,44 @@ def simulate(
     progress: OnProgress | None = None,
     stop: threading.Event | None = None,
 ) -> Result:
-    """Replay ``trace`` on ``cluster`` under ``policy``.
+    """Simulate a trace under one policy.
 
     Parameters
     ----------
     policy
-        A name listed by :func:`gpusched.policies`, a text such as ``"2d-las:preset=lucid"``, a
+        A name listed by :func:`gpusched.policies`, a string such as ``"2d-las:preset=lucid"``, a
         :class:`gpusched.Policy`, or an instance of a Python :class:`gpusched.Order` or
         :class:`gpusched.Scheduler`.
     placement
         A name listed by :func:`gpusched.placements`, with parameters in the same way, or an
         instance of a Python :class:`gpusched.Placement`.
     predictor
-        What policies know of the service times, see :func:`gpusched.predictors`: ``"oracle"``
-        (the truth), ``"estimate"`` (the trace's estimates, which every job must have), ``"auto"``
-        (these if every job has one, else the truth), one that
-        learns from the jobs that have finished in this run such as ``"forest:trees=50"``, or a
-        :class:`gpusched.Predictor`.
+        Source of the run times that policies see, see :func:`gpusched.predictors`: ``"oracle"``
+        (true run times), ``"estimate"`` (the trace's estimates, which every job must have),
+        ``"auto"`` (estimates if every job has one, else true run times), one that learns from the
+        jobs finished in this run such as ``"forest:trees=50"``, or a :class:`gpusched.Predictor`.
     speed
-        How long a job takes where it runs, see :func:`gpusched.speeds`: ``"fixed"`` (for its
-        service, anywhere) or a model of its iterations, such as ``"ring"``, which needs profiles
-        in the trace and bandwidths in the cluster, or ``"stages"``, which needs graphs. None is
-        ``"fixed"``, or if a contention is asked for the one that the trace is made for.
+        Performance model, see :func:`gpusched.speeds`: ``"fixed"`` (a job takes its service
+        anywhere), ``"ring"``, which needs profiles in the trace and bandwidths in the cluster, or
+        ``"stages"``, which needs graphs, and others. None is ``"fixed"``, or with a contention the
+        model that the trace has data for.
     contention
-        How jobs that use one link share it, see :func:`gpusched.contentions`.
+        How jobs share a link, see :func:`gpusched.contentions`.
     seed
-        Of random orders and placements, 0 to 2**64 - 1. Equal arguments give equal digests.
+        Seed of random orders and placements, 0 to 2**64 - 1. Equal arguments give equal digests.
     verify
-        Have the core compute all rates anew after each instant and compare them to the last bit
-        with those it keeps: slow, for finding faults. Rates exist under other speeds than
-        ``"fixed"``.
+        Let the core recompute all rates after each instant and compare them bit by bit with its
+        own: slow, for finding faults. Only speeds other than ``"fixed"`` have rates.
     max_intervals
-        End the run with a :class:`LogLimitError` at the first instant after which its log has more
-        intervals: one for each time that a job held GPUs, on however many servers. None: no limit.
-        It changes nothing of a run that keeps to it, and is no part of ``spec``.
+        Stop the run with a :class:`LogLimitError` at the first instant after which its log has more
+        intervals: one for each time a job held GPUs, on any number of servers. None: no limit. It
+        does not change a run within the limit, and is not part of ``spec``.
     progress
         Called with a :class:`~gpusched.base.progress.Progress` (done, total) about ten times a
-        second and once at the end, in the thread of the caller.
+        second and once at the end, in the caller's thread.
     stop
-        Ends the run when it is set, also if that was before the call: then nothing runs. A run
-        whose last instants go by while it is set ends as cancelled, too.
+        Stops the run when it is set, even before the call. A run whose last instants are processed
+        while it is set counts as cancelled, too.
 
     Returns
     -------
@@ -86,16 +84,16 @@ def simulate(
     Raises
     ------
     ValueError
-        If a name, a parameter or a value is wrong; the message names the field and the rule.
+        If a name, a parameter or a value is invalid; the message names the field and the rule.
     TypeError
-        If an argument has another type.
+        If an argument has the wrong type.
     MemoryError
-        If the run needs more memory than there is, before it begins; the message names both.
+        If the run needs more memory than is available, before it starts; the message names both.
     InvariantError
-        If a policy or a placement asks for something impossible; the message names the time,
+        If a policy or a placement requests something impossible; the message names the time,
         the job and the digest of the schedule so far.
     LogLimitError
-        If the log has more intervals than ``max_intervals``; its ``result`` holds what was done.
+        If the log has more intervals than ``max_intervals``; its ``result`` is the part done.
     Cancelled
         If ``stop`` was set, within a second; it holds the jobs that had finished.
     KeyboardInterrupt
@@ -104,8 +102,8 @@ def simulate(
     Warns
     -----
     RunWarning
-        If jobs were rejected or not finished, the policy lacks what it decides by, or the run
-        needs more than half of the memory that there is.
+        If jobs were rejected or not finished, the policy lacks the data it needs, or the run needs
+        more than half of the available memory.
 
     Examples
     --------
@@ -131,7 +129,7 @@ def simulate_quietly(
     stop: threading.Event | None = None,
     **chosen: Any,
 ) -> Result:
-    """Do as :func:`simulate`, without its warnings: for who tells them, or knows of them."""
+    """Do as :func:`simulate` without its warnings, for callers that report or suppress them."""
     return Ready(trace, cluster, **chosen).run(progress, stop)
 
 
@@ -147,38 +145,38 @@ def run(
     progress: OnProgress | None = None,
     stop: threading.Event | None = None,
 ) -> Result:
-    """Run a specification again, on the jobs that it was made with: the digest is the same.
+    """Run a specification again, on its original jobs, for the same digest.
 
     Parameters
     ----------
     spec
-        A result's ``spec``, or one that :meth:`RunSpec.from_toml` or ``from_json`` read.
+        A result's ``spec``, or one read by :meth:`RunSpec.from_toml` or ``from_json``.
     trace
-        Its jobs, which a specification knows by their SHA-256 only.
+        Its jobs; the specification only has their SHA-256.
     policy, placement, predictor
-        What it cannot name: objects written in Python, and predictors that were trained.
+        Objects that it cannot name: those written in Python, and trained predictors.
     verify, max_intervals, progress, stop
         As for :func:`gpusched.simulate`.
 
     Returns
     -------
     Result
-        With the digest of the run that the specification is of.
+        With the digest of the original run.
 
     Raises
     ------
     ValueError
-        If the trace is another, a Python object is missing or has other code or another state
-        than the one of the specification, or as :func:`gpusched.simulate`.
+        If the trace differs, a Python object is missing or differs in code or state from the one
+        in the specification, or as for :func:`gpusched.simulate`.
     TypeError
-        If an argument has another type.
+        If an argument has the wrong type.
     Cancelled, InvariantError, LogLimitError, KeyboardInterrupt
         As :func:`gpusched.simulate`.
 
     Warns
     -----
     UserWarning
-        If the specification is of another version of gpusched, whose schedule may differ; a
+        If the specification is from another version of gpusched, whose schedule may differ; a
         RunWarning as :func:`gpusched.simulate`.
 
     Examples
@@ -208,7 +206,7 @@ def run(
     )
     if spec.version != ready.spec.version:
         warnings.warn(
-            f"the specification is of gpusched {spec.version} and this is {ready.spec.version}: "
+            f"the specification is from gpusched {spec.version}, but this is {ready.spec.version}: "
             "the schedule may differ",
             stacklevel=2,
         )
@@ -218,6 +216,6 @@ def run(
 
 
 def _told(result: Result) -> Result:
-    """Warn of what the result has to say, in the name of who called for it."""
+    """Raise the warnings of the result, attributed to the caller."""
     warn([*unserved(result), *result.warnings], stacklevel=3)
     return result

@@ -1,4 +1,4 @@
-"""Services restated for the GPU types of a cluster: relative speeds, and reference types."""
+"""Convert run times to the GPU types of a cluster: relative speeds, and reference types."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ def restate_services(
 ) -> tuple[Trace, SpeedChoice, ContentionChoice]:
     """Return the jobs, the speed and the contention of a run.
 
-    A speed that reads throughputs takes a service for the run time on the fastest types that a job
-    may use. So services, estimates and predictions that are stated on others are restated, and what
-    is returned is left as it is when it is given again. Jobs without profiles get some that say how
-    fast the types of the cluster are, at the jobs' own widths.
+    A speed that reads throughputs takes a service as the run time on the fastest types that a job
+    may use. Services, estimates and predictions for other types are converted; converting again
+    changes nothing. Jobs without profiles get some with the speeds of the cluster's types, at the
+    jobs' own numbers of GPUs.
 
     Raises
     ------
     ValueError
-        As :func:`gpusched.simulate`, or if the reference type is not known.
+        As :func:`gpusched.simulate`, or if the reference type is unknown.
     """
     paces, shares = speed_seam(trace, speed, contention)
     is_open = speed is None and paces.has("steady")
@@ -62,12 +62,12 @@ _restated_traces: Memo[Trace, Trace] = Memo(4)
 
 
 def goes_by_speeds(trace: Trace, cluster: Cluster) -> bool:
-    """Whether jobs run as fast as the types of the cluster are, where no other speed is named."""
+    """Whether jobs run at the speeds of the cluster's types, as no other speed is named."""
     return cluster.has_speeds and trace.profile is None and trace.graph is None
 
 
 def say_run_times(trace: Trace, cluster: Cluster) -> list[str]:
-    """Say on what services are taken for run times, where that decides how long jobs take."""
+    """Report which GPU types the run times are assumed for, if it affects the schedule."""
     if not goes_by_speeds(trace, cluster):
         return []
     if trace.reference_type is not None:
@@ -75,8 +75,8 @@ def say_run_times(trace: Trace, cluster: Cluster) -> list[str]:
     own, ran = _own_types(trace), _types_ran_on(trace)
     is_there = np.isin(ran, cluster.gpu_types)
     of = {
-        "the type that was used": is_there,
-        "the one type that is allowed": ~is_there & (own != ""),
+        "the type used": is_there,
+        "the only type allowed": ~is_there & (own != ""),
         "a GPU of speed 1": ~is_there & (own == ""),
     }
     counts = {where: int(np.count_nonzero(jobs)) for where, jobs in of.items() if jobs.any()}
@@ -84,11 +84,11 @@ def say_run_times(trace: Trace, cluster: Cluster) -> list[str]:
         f"on {where}" + (f" ({plural(count, 'job')})" if len(counts) > 1 else "")
         for where, count in counts.items()
     ]
-    return [f"run times assumed: those {', '.join(each)}"]
+    return [f"run times assumed: {', '.join(each)}"]
 
 
 def restate_for_types(trace: Trace, speeds: Mapping[str, float], types: Sequence[str]) -> Trace:
-    """Restate run times for clusters that are made of ``types`` alone, at ``speeds`` over one."""
+    """Convert run times to clusters of ``types`` alone, with ``speeds`` relative to one."""
     ran = _types_ran_on(trace)
     is_gone = ~np.isin(ran, ["", *types])
     if not is_gone.any():
@@ -99,7 +99,7 @@ def restate_for_types(trace: Trace, speeds: Mapping[str, float], types: Sequence
 
 
 def _own_types(trace: Trace) -> Any:
-    """Return the one type that each job may use; empty where there are others."""
+    """Return the only type that each job may use; empty if there are several."""
     if trace.type_set is None:
         return np.full(len(trace), "")
     return np.array([names[0] if len(names) == 1 else "" for names in trace.type_sets])[
@@ -127,11 +127,11 @@ def _by_speeds(trace: Trace, cluster: Cluster) -> Trace:
         if trace.reference_type not in speeds:
             known = nearest(trace.reference_type, cluster.gpu_types)
             raise ValueError(
-                f"reference_type: the cluster has no {trace.reference_type!r}, whose speed is not "
-                f"known then; name one that it has, or none and speeds over that one{known}"
+                f"reference_type: the cluster has no {trace.reference_type!r}, so its speed is "
+                f"unknown; name a type of the cluster, or none and speeds relative to it{known}"
             )
         rates[:] = speeds[trace.reference_type]
-    # A profile knows one width: at others a job does not run. Who is wider is rejected.
+    # A profile has figures for one number of GPUs; jobs with another number are rejected.
     widths, profile = np.unique(np.minimum(trace.gpus, cluster.num_gpus), return_inverse=True)
     profiles = tuple(
         JobProfile(
@@ -160,34 +160,33 @@ def _by_throughputs(trace: Trace, cluster: Cluster) -> Trace:
     if not any(known):
         there = list(dict.fromkeys(name for table in tables for name in table))
         raise ValueError(
-            f"reference_type: no model of a job has a throughput for {reference!r}"
-            f"{nearest(reference, there)}"
+            f"reference_type: no job has a throughput for {reference!r}{nearest(reference, there)}"
         )
     return _restated(trace, cluster, np.array(known)[of_job.reshape(-1)])
 
 
 def _restated(trace: Trace, cluster: Cluster, rates: Float64) -> Trace:
-    """Restate run times at ``rates`` as those at the best rate that each job can have.
+    """Convert run times at ``rates`` to those at the best rate that each job can have.
 
-    Those of jobs without a rate, and of those that cannot run, stay as they are.
+    Jobs without a rate, and those that cannot run, stay unchanged.
     """
     low_s = iteration_limits(trace, cluster, speed=_TABLE)["low"]
     made = _times(trace, rates * np.where(np.isfinite(low_s), low_s, 0.0))
     unknown = int(np.count_nonzero(rates == 0))
     stated_on = trace.reference_type or "GPUs of speed 1"
-    left = f", but for {plural(unknown, 'job')} without a figure there" if unknown else ""
+    left = f", except {plural(unknown, 'job')} without a figure there" if unknown else ""
     source = f"{without_mark(trace.source)}; run times restated from those on {stated_on}{left}"
     return dataclasses.replace(made, reference_type=None, ran_on=None, source=source)
 
 
 def _times(trace: Trace, factor: Float64) -> Trace:
-    """Return the jobs with run times that are longer by a factor each; one that is none is 1."""
+    """Scale the run times of each job by its factor; invalid factors count as 1."""
     factor = np.where((factor > 0) & (np.abs(factor - 1) > _CLOSE), factor, 1.0)
     changes: dict[str, Any] = {}
     for name in _RUN_TIMES:
         values: Int64 | None = getattr(trace, name)
         if values is not None:
-            # A factor of 1 leaves even what no double holds.
+            # A factor of 1 preserves even values that a double cannot hold.
             times = np.maximum(np.rint(np.minimum(values * factor, 2.0**62)), 1).astype(np.int64)
             is_same = (factor == 1) | (values == NOT_GIVEN)
             changes[name] = read_only(np.where(is_same, values, times))

@@ -1,4 +1,4 @@
-"""What a plug-in sees, and what is known of registered names.
+"""Interfaces of plug-ins, and descriptions of registered names.
 
 Names are loaded on first use.
 """

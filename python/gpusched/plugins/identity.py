@@ -1,7 +1,7 @@
-"""What a Python object of a run is known by: its code, and the state that it begins with.
+"""Digests of the Python objects of a run: their code, and their initial state.
 
-Two objects are the same only if both are. What cannot be read is never said to be equal to
-anything: it gets a text of its own.
+Two objects are equal only if both digests are. An object that cannot be read never equals
+another: it gets a unique token.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ class PythonObject(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     Attributes
     ----------
     role
-        What it is in the run.
+        Its role in the run.
     name, module
         Of its class.
     code_sha256
-        Of the compiled methods of the class and its bases, and of what they refer to outside of
-        installed packages. Another minor version of Python compiles otherwise.
+        Digest of the compiled methods of the class and its bases, and of what they refer to outside
+        installed packages. It depends on the minor version of Python.
     state_sha256
-        Of its attributes when the run began; of ``spec_key`` alone, an attribute or a method,
-        where the class has one.
+        Digest of its attributes at the start of the run; of ``spec_key`` alone, an attribute or a
+        method, if the class has it.
     unreadable, token
-        Empty, or what could not be read, and a text that no other run has.
+        Empty, or the parts that could not be read and a token that no other run has.
     """
 
     role: Role
@@ -45,14 +45,14 @@ class PythonObject(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
 
     @property
     def short(self) -> str:
-        """Eight hexadecimal digits that tell it from others in a label."""
+        """Eight hexadecimal digits that distinguish it in a label."""
         return hashlib.sha256(msgspec.json.encode(msgspec.structs.astuple(self))).hexdigest()[:8]
 
 
 def identify(role: Role, thing: Any) -> PythonObject | None:
     """Describe an object before its run, which may change it; None if its class is gpusched's.
 
-    What gpusched and its papers hold is known by their version.
+    Objects of gpusched and its papers are identified by their version.
     """
     kind = type(thing)
     if kind.__module__.partition(".")[0] in ("gpusched", "gpusched_papers"):

@@ -1,4 +1,4 @@
-"""What is known of a registered name: its flags, its parameters, when it may preempt."""
+"""Descriptions of registered names: flags, parameters, and bounds on preemption."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpusched.base.suggest import nearest
 _TOLD: Final = {told["name"]: told for told in _core.flags()}
 
 FLAGS: Final[Mapping[str, str]] = {name: told["meaning"] for name, told in _TOLD.items()}
-"""What each flag means, in a sentence."""
+"""The meaning of each flag, in one sentence."""
 
 KINDS: Final[Mapping[str, frozenset[str]]] = {
     name: frozenset(told["kinds"].split()) for name, told in _TOLD.items()
@@ -32,7 +32,7 @@ def has_flag(flags: Iterable[str], flag: str) -> bool:
     Raises
     ------
     ValueError
-        If there is no such flag.
+        If the flag is unknown.
     """
     if flag not in FLAGS:
         raise ValueError(f"unknown flag {flag!r}{nearest(flag, list(FLAGS))}")
@@ -40,21 +40,21 @@ def has_flag(flags: Iterable[str], flag: str) -> bool:
 
 
 def checked_flags(kind: str, name: str, flags: object) -> tuple[str, ...]:
-    """Return what a plug-in written in Python says of itself, each flag once.
+    """Return the flags declared by a plug-in written in Python, without duplicates.
 
     Raises
     ------
     ValueError
-        If one of the flags does not exist, or is not for plug-ins of this kind that are written
-        in Python. TypeError if they are no texts.
+        If a flag is unknown, or not allowed for Python plug-ins of this kind. TypeError if they
+        are not strings.
     """
     where = f"{kind} {name}: flags"
     if isinstance(flags, str) or not isinstance(flags, Iterable):
-        raise TypeError(f"{where}: expected a tuple of texts, not {flags!r}")
+        raise TypeError(f"{where}: expected a tuple of strings, not {flags!r}")
     known = list(flags)
     for flag in known:
         if not isinstance(flag, str):
-            raise TypeError(f"{where}: expected texts, not {flag!r}")
+            raise TypeError(f"{where}: expected strings, not {flag!r}")
         if flag not in FLAGS:
             raise ValueError(f"{where}: unknown flag {flag!r}{nearest(flag, list(FLAGS))}")
         if kind not in _PYTHON_KINDS[flag]:
@@ -64,29 +64,29 @@ def checked_flags(kind: str, name: str, flags: object) -> tuple[str, ...]:
 
 
 class PreemptionBound(msgspec.Struct, frozen=True):
-    """At which instants a policy may preempt jobs.
+    """The instants at which a policy may preempt jobs.
 
-    At each of them every job is preempted at most once, and at most all that run are, as a job that
-    is started is not stopped in the same decision. Where nothing is set nobody is preempted, but in
-    a run that is handed over to another policy.
+    At each of them every job is preempted at most once, and at most all running jobs are, as a job
+    started in a decision is not stopped in it. If nothing is set, no job is preempted, except when
+    another policy takes over.
 
     Attributes
     ----------
     at_arrivals, at_finishes
-        Where a job arrives, and where one finishes.
+        Whether these instants are arrivals, and finishes.
     period
-        Name of the parameter, in seconds, at whose multiples from time 0 on; where it is 0, at
-        arrivals and finishes.
+        Name of the parameter, in seconds, whose multiples from time 0 on are such instants; if it
+        is 0, arrivals and finishes are.
     per_entry
-        Name of a parameter, a list: for each of its entries every job may once ask for an instant.
+        Name of a list parameter: each job may request one such instant per entry.
     least_run
-        Name of the parameter for whose seconds a job has run, from its start, before it is
-        preempted; where nothing else is set, at any instant.
+        Name of the parameter with the seconds that a job has run, since its start, before it is
+        preempted; if nothing else is set, at any instant.
     one_per_arrival
-        In a pool, if all jobs ask for one GPU: no more preemptions than jobs have arrived, all of
-        them at arrivals. With default parameters, and predictions that are true.
+        In a pool with 1-GPU jobs only: at most as many preemptions as arrivals, all of them at
+        arrivals. With default parameters and true predictions.
     reason
-        Why, in a sentence.
+        The reason, in one sentence.
     """
 
     at_arrivals: bool = False
@@ -99,7 +99,7 @@ class PreemptionBound(msgspec.Struct, frozen=True):
 
     @property
     def is_none(self) -> bool:
-        """Whether nobody is preempted."""
+        """Whether no job is preempted."""
         return self == PreemptionBound(reason=self.reason)
 
     def __str__(self) -> str:
@@ -111,17 +111,17 @@ class PreemptionBound(msgspec.Struct, frozen=True):
         if self.per_entry:
             at.append(f"once per job and entry of `{self.per_entry}`")
         if self.least_run:
-            at.append(f"of jobs that have run for `{self.least_run}` or longer")
+            at.append(f"when jobs have run for `{self.least_run}` or longer")
         return ", ".join(at)
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Names of the parameters that it is stated by."""
+        """Names of the parameters that it refers to."""
         return tuple(name for name in (self.period, self.per_entry, self.least_run) if name)
 
 
 def stated(name: str, told: Mapping[str, Any]) -> PreemptionBound:
-    """Return what a plug-in written in Python says; raise unless these are fields of a bound."""
+    """Return the bound declared by a plug-in written in Python; raise if a field is unknown."""
     known = set(PreemptionBound.__struct_fields__)
     if unknown := sorted(set(told) - known):
         raise ValueError(
@@ -132,11 +132,11 @@ def stated(name: str, told: Mapping[str, Any]) -> PreemptionBound:
 
 
 def check_parameters_of(name: str, bound: PreemptionBound, parameters: Collection[str]) -> None:
-    """Raise unless the bound of a plug-in is stated by parameters that it has."""
+    """Raise unless the plug-in has the parameters that its bound refers to."""
     for parameter in bound.parameters:
         if parameter not in parameters:
             raise ValueError(
-                f"scheduler {name}: preemption: it has no parameter {parameter!r}; it has: "
+                f"scheduler {name}: preemption: unknown parameter {parameter!r}; known: "
                 f"{', '.join(sorted(parameters)) or 'none'}"
             )
 
@@ -145,7 +145,7 @@ Value = bool | int | float | str | tuple[float, ...]
 
 
 def shown(value: Any) -> str:
-    """Write one value: a list with slashes, a whole number without a fraction."""
+    """Format a value: a list with slashes, a whole number without a fraction."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | tuple):
@@ -156,14 +156,14 @@ def shown(value: Any) -> str:
 
 
 def written(name: str, values: Mapping[str, Any]) -> str:
-    """Write a name with its values."""
+    """Format a name with its values."""
     if not values:
         return name
     return f"{name}:" + ",".join(f"{key}={shown(value)}" for key, value in values.items())
 
 
 def converted(where: str, kind: str, value: Any) -> Value:
-    """Accept what loses nothing: an integer for a number, a number for a list of one."""
+    """Convert without loss: an integer to a number, a number to a list of one."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if kind == "bool" and isinstance(value, bool):
         return value
@@ -184,7 +184,7 @@ _KINDS = {
     "bool": "true or false",
     "int": "an integer",
     "float": "a number",
-    "str": "a text",
+    "str": "a string",
     "list": "a list of numbers",
 }
 
@@ -196,7 +196,7 @@ def _number(where: str, value: Any) -> float:
 
 
 def read(where: str, kind: str, text: str) -> Any:
-    """Read a value of a type of parameters from text; a ValueError that begins with ``where``."""
+    """Parse a value of a parameter type; errors are a ValueError that begins with ``where``."""
     try:
         if kind == "bool":
             return {"true": True, "false": False}[text.lower()]
@@ -211,38 +211,38 @@ def read(where: str, kind: str, text: str) -> Any:
 
 POLICY_KINDS: Final = ("order", "scheduler")
 APPROXIMATE: Final = "≈"
-"""Marks a policy whose defaults depart from its source."""
+"""Marks a policy whose defaults deviate from its source."""
 
 
 class PluginInfo(msgspec.Struct, frozen=True):
-    """What is known of a registered name.
+    """The description of a registered name.
 
     Attributes
     ----------
     name, kind
         ``kind`` is ``"order"``, ``"scheduler"`` (both are policies), ``"placement"``, ``"speed"``
         or ``"contention"``.
-    summary, source
+    One sentence, and the publication.
         One sentence, and where it was published.
     flags
-        What it says of itself, in words such as ``preemptive`` or ``elastic``; what each means
-        stands in :data:`gpusched.plugins.info.FLAGS`.
+        Its properties, such as ``preemptive`` or ``elastic``, explained in
+        :data:`gpusched.plugins.info.FLAGS`.
     parameters
-        Mappings with name, type, default, minimum, maximum, least_positive (above 0 no smaller
-        value is allowed, 0 itself is; None: any is), choices and help.
+        Mappings with name, type, default, minimum, maximum, least_positive (the smallest value
+        allowed above 0; None: any), choices and help.
     python_class
         The class of a name registered from Python; None for a native one.
     columns, optional_columns
-        Of a speed: the names of the job columns without which the core refuses a run, and of those
-        that it reads if they are given.
+        For a speed: the job columns that a run must have, and those that it reads if they are
+        given.
     alias_of
-        The policy for which the name stands, with the values that it sets (``fifo:scan=skip``);
-        empty unless it is an alias.
+        The policy that an alias stands for, with the values that it sets (``fifo:scan=skip``);
+        empty if it is not an alias.
     differs
-        Where its defaults depart from its source (flag ``approximate``): how, in a sentence.
+        How its defaults deviate from its source (flag ``approximate``), in one sentence.
     preemption
-        Of a policy: at which instants it may take GPUs back; None of a scheduler of Python that
-        may and does not say when, which is at any.
+        For a policy: the instants at which it may preempt; None for a Python scheduler that may
+        preempt at any instant.
     """
 
     name: str
@@ -264,12 +264,12 @@ class PluginInfo(msgspec.Struct, frozen=True):
         Returns
         -------
         bool
-            That of the name, whatever its parameters are.
+            The flag of the name, independent of its parameters.
 
         Raises
         ------
         ValueError
-            If there is no such flag.
+            If the flag is unknown.
 
         Examples
         --------
@@ -285,7 +285,7 @@ class PluginInfo(msgspec.Struct, frozen=True):
 
     @property
     def preempts(self) -> bool | None:
-        """Whether a policy may take GPUs back; None of a scheduler of Python that does not say."""
+        """Whether a policy may preempt; None for a Python scheduler that does not declare it."""
         if self.has("preemptive"):
             return True
         is_told = self.is_native or self.kind == "order" or self.has("non-preemptive")
@@ -293,7 +293,7 @@ class PluginInfo(msgspec.Struct, frozen=True):
 
     @property
     def is_policy(self) -> bool:
-        """Whether a run takes it as its policy."""
+        """Whether it can be the policy of a run."""
         return self.kind in POLICY_KINDS
 
     def parameter(self, name: str) -> Mapping[str, Any] | None:
@@ -302,7 +302,7 @@ class PluginInfo(msgspec.Struct, frozen=True):
         Returns
         -------
         Mapping, optional
-            An entry of :attr:`parameters`; None if there is none of that name.
+            An entry of :attr:`parameters`; None if the name is unknown.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""A policy, placement, speed or contention as a user names it: a name and its parameters."""
+"""A policy, placement, speed or contention as named by a user, with its parameters."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from gpusched.plugins.registry import (
 
 
 class Choice:
-    """A registered name with values for some of its parameters; compare and hash by both.
+    """A registered name with values for some of its parameters; comparable and hashable.
 
     Raises
     ------
     ValueError
         If the name or a parameter is unknown (the message suggests the nearest), or a value is
-        out of its range. TypeError if a value is of another type than the parameter.
+        out of its range. TypeError if a value has the wrong type.
     """
 
     kind: ClassVar[str] = "policy"
     kinds: ClassVar[tuple[str, ...]] = POLICY_KINDS
-    """Of the registered names that it may be."""
+    """The registered names it may have."""
 
     def __init__(self, name: str, /, **parameters: Any) -> None:
         if not isinstance(name, str):
@@ -52,7 +52,7 @@ class Choice:
 
     @property
     def parameters(self) -> MappingProxyType[str, Value]:
-        """The values that are given, by name."""
+        """The values given, by name."""
         return MappingProxyType(self._parameters)
 
     @classmethod
@@ -61,7 +61,7 @@ class Choice:
 
     @classmethod
     def _find(cls, name: str) -> PluginInfo:
-        """Look ``name`` up; packages that extend gpusched are loaded if it is not known."""
+        """Look ``name`` up; extension packages are loaded if it is unknown."""
         known = cls._registry()
         if name not in known:
             load_entry_points()
@@ -72,19 +72,19 @@ class Choice:
 
     @classmethod
     def parse(cls, text: str) -> Any:
-        """Read ``name`` or ``name:key=value,key=value``; a list is written ``1/2/3``.
+        """Parse ``name`` or ``name:key=value,key=value``; a list is written ``1/2/3``.
 
         Returns
         -------
         Choice
-            Of the class that is asked: a :class:`Policy`, or a placement and so on.
+            Of this class: a :class:`Policy`, or a placement and so on.
 
         Raises
         ------
         ValueError
-            As the constructor, or if the text has another form.
+            As the constructor, or if the string has another form.
         TypeError
-            If it is no text.
+            If it is not a string.
 
         Examples
         --------
@@ -92,7 +92,7 @@ class Choice:
         True
         """
         if not isinstance(text, str):
-            raise TypeError(f"{cls.kind}: expected a text, not {text!r}")
+            raise TypeError(f"{cls.kind}: expected a string, not {text!r}")
         name, colon, rest = text.strip().partition(":")
         info = cls._find(name)
         values: dict[str, Any] = {}
@@ -106,12 +106,12 @@ class Choice:
         return cls(name, **values)
 
     def core_values(self) -> dict[str, Any]:
-        """Return the parameters in the types that the core takes.
+        """Return the parameters in the types of the core.
 
         Returns
         -------
         dict
-            Those that are given; tuples are lists there.
+            Those given; tuples become lists.
 
         Examples
         --------
@@ -125,7 +125,7 @@ class Choice:
 
     @cached_property
     def flags(self) -> tuple[str, ...]:
-        """The flags of the name, and those that the values of its parameters add."""
+        """The flags of the name, and those added by the values of its parameters."""
         added: tuple[str, ...] = ()
         for parameter in self.info.parameters:
             value = self.parameters.get(parameter["name"], parameter["default"])
@@ -144,7 +144,7 @@ class Choice:
         Raises
         ------
         ValueError
-            If there is no such flag.
+            If the flag is unknown.
 
         Examples
         --------
@@ -216,10 +216,10 @@ class ContentionChoice(Choice):
 
 
 def known_choice(kind: type[_Choice], text: str) -> _Choice:
-    """Return what ``kind`` makes of ``text``, once for all who ask: it must not be changed."""
+    """Parse ``text`` as ``kind``, cached: the result must not be changed."""
     if type(text) is not str:
         found: _Choice = kind.parse(text)
-    else:  # a class can be hashed, whatever its objects have for that
+    else:  # a class is always hashable, its objects may not be
         found = _parsed(kind, text, version())  # type: ignore[arg-type]
     return found
 
@@ -239,7 +239,7 @@ def _parameter(kind: str, info: PluginInfo, key: str) -> Mapping[str, Any]:
 
 
 def _read(kind: str, info: PluginInfo, key: str, text: str) -> Any:
-    """Read a parameter's value from text by the parameter's type."""
+    """Parse a parameter's value by the type of the parameter."""
     expected = _parameter(kind, info, key)["type"]
     return read(f"{kind} {info.name}: parameter {key}", expected, text)
 
@@ -256,7 +256,7 @@ AnyPolicy: TypeAlias = str | Policy | Order | Scheduler
 
 
 def runs_by_label(policies: Sequence[AnyPolicy]) -> dict[str, AnyPolicy]:
-    """Key the policies by their canonical texts; refuse an empty list, and one listed twice."""
+    """Key the policies by their canonical strings; reject an empty list and duplicates."""
     if isinstance(policies, str | Policy):
         raise TypeError(f"policies: expected a list of policies, not the single {policies!r}")
     runs: dict[str, AnyPolicy] = {}
@@ -282,7 +282,7 @@ def _label(policy: Any) -> str:
 
 
 def _told_apart(label: str, policy: AnyPolicy, alike: Sequence[AnyPolicy]) -> str:
-    """Add what the object is known by to the label that it shares with others."""
+    """Add the object's digest to a label that it shares with others."""
     if sum(policy is other for other in alike) > 1:
         raise ValueError(f"policies: {label!r} is listed twice")
     known = identify("policy", policy)

@@ -1,4 +1,4 @@
-"""The names that runs may use: the core's, and the policies and placements of Python."""
+"""Registered names: those of the core, and policies and placements written in Python."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BUILT_IN: Final[Registry[type]] = Registry("policy", "gpusched.plugins.scheduler
 
 
 def built_in(name: str) -> Callable[[_Seam], _Seam]:
-    """Make what is decorated, a subclass of :class:`gpusched.Scheduler`, the policy ``name``."""
+    """Register the decorated subclass of :class:`gpusched.Scheduler` as the policy ``name``."""
 
     def add(seam: _Seam) -> _Seam:
         BUILT_IN.add(name, seam)
@@ -48,16 +48,16 @@ OTHER_NAMES: Final = {
     "easy-backfill": ("easy",), "srpt": ("srtf",), "srjf": ("srtf",), "tiresias": ("2d-las",),
     "lucid": ("2d-las:preset=lucid",), "multi-level-feedback": ("2d-las",),
 }  # fmt: skip
-"""What others call policies."""
-# Without "preemption", of a scheduler: one with a "preempt" of its own is not misspelt.
+"""Common misnomers of policies."""
+# Without "preemption" for a scheduler: its own "preempt" is not a misspelling.
 READ: Final[Mapping[str, frozenset[str]]] = {
     "order": _POLICY | {"rank", "lifetime", "preemptive", "scan"},
     "scheduler": _POLICY | {"begin", "decide", "warnings", "parameters"},
     "placement": _SHARED | {"begin", "place", "flags", "parameters"},
 }
-"""What a run reads of a plug-in of each kind."""
+"""The attributes that a run reads from a plug-in of each kind."""
 NEEDED: Final[Mapping[str, str]] = {"order": "rank", "scheduler": "decide", "placement": "place"}
-"""The method without which a plug-in of each kind does nothing."""
+"""The method that a plug-in of each kind must have."""
 ARGUMENTS: Final[Mapping[str, str]] = {
     "order": "(view, jobs)",
     "scheduler": "",
@@ -70,20 +70,20 @@ _NEAR: Final = 0.75
 def check_names(
     kind: str, name: str, plug_in: type, base: type, state: Iterable[str] | None = None
 ) -> None:
-    """Check that a class has no name that was meant to be one of those that a run reads.
+    """Check that a class has no misspelt attribute of those that a run reads.
 
     Parameters
     ----------
     state
-        Names of the attributes of an object of the class that is to run: then the class must have
-        the method by which it decides, too.
+        Attribute names of an object of the class that is to run: then the class must also have the
+        method by which it decides.
 
     Raises
     ------
     ValueError
-        For a name that is nearly one that is read, where the class does not have that itself.
+        For a name close to one that is read, if the class lacks the latter.
     TypeError
-        If the method that it must have is missing.
+        If the required method is missing.
     """
     own = {key for kind in _own_classes(plug_in, base) for key in vars(kind)} | set(state or ())
     unread = check_spelling(f"{kind} {name}", own, READ[kind])
@@ -97,12 +97,12 @@ def check_names(
 
 
 def check_spelling(where: str, own: Iterable[str], read: Iterable[str]) -> list[str]:
-    """Return the names of ``own`` that are not in ``read``, sorted, without private ones.
+    """Return the public names of ``own`` that are not in ``read``, sorted.
 
     Raises
     ------
     ValueError
-        If one of these is nearly one that is read and that is not in ``own``.
+        If one of them is close to one that is read and that is not in ``own``.
     """
     there, wanted = set(own), set(read)
     unread = sorted(key for key in there - wanted if not key.startswith("_"))
@@ -110,8 +110,8 @@ def check_spelling(where: str, own: Iterable[str], read: Iterable[str]) -> list[
         close = difflib.get_close_matches(key, sorted(wanted - there), n=1, cutoff=_NEAR)
         if close:
             raise ValueError(
-                f"{where}: nothing reads {key!r}; did you mean {close[0]!r}? (a name of one's "
-                "own begins with _, or is not so near)"
+                f"{where}: unknown attribute {key!r}; did you mean {close[0]!r}? Prefix your own "
+                "attributes with '_'."
             )
     return unread
 
@@ -119,7 +119,7 @@ def check_spelling(where: str, own: Iterable[str], read: Iterable[str]) -> list[
 def check_parameters(
     kind: str, name: str, told: Mapping[str, Mapping[str, Any]], known: Iterable[str]
 ) -> None:
-    """Check that ``parameters`` speaks of arguments of the constructor, in words that are known.
+    """Check that ``parameters`` describes arguments of the constructor with known keys.
 
     Raises
     ------
@@ -141,7 +141,7 @@ def check_parameters(
 
 
 def _own_classes(plug_in: type, base: type) -> list[type]:
-    """The classes that the author wrote: those above the core's, and what they mix in."""
+    """The classes written by the author: those derived from the core's, and their mix-ins."""
     return [kind for kind in plug_in.__mro__ if kind not in base.__mro__]
 
 
@@ -199,7 +199,7 @@ def _preemption(
     flags: tuple[str, ...],
     parameters: Sequence[Mapping[str, Any]],
 ) -> PreemptionBound | None:
-    """Return when it may take GPUs back, as far as that is said."""
+    """Return when it may preempt, if it is declared."""
     if kind == "order":
         return PreemptionBound(**_core.list_preemption("preemptive" in flags))
     if "non-preemptive" in flags:
@@ -208,7 +208,7 @@ def _preemption(
     if told is None:
         return None
     bound = stated(name, told)
-    if "preemption" in vars(seam):  # else of a class whose constructor is not described here
+    if "preemption" in vars(seam):  # else from a class whose constructor is not described here
         check_parameters_of(name, bound, [parameter["name"] for parameter in parameters])
     return bound
 
@@ -241,7 +241,7 @@ def constructor_parameters(kind: str, name: str, seam: type) -> list[Mapping[str
 
 
 def bounded(parameter: Mapping[str, Any]) -> dict[str, Any]:
-    """Say None for a bound that is infinite, and where any value above 0 will do."""
+    """Set infinite bounds to None, and likewise a positive bound that allows any value above 0."""
     known = dict(parameter)
     for side in ("minimum", "maximum"):
         if math.isinf(known[side]):
@@ -256,13 +256,13 @@ OF_PYTHON: Final = {"order": _POLICIES, "scheduler": _POLICIES, "placement": _PL
 
 
 ELSEWHERE: Final[Mapping[str, str]] = {"chronus-leases": "gpusched-papers"}
-"""Names that were the package's, and the distribution that registers them now."""
+"""Names that moved to another distribution."""
 
 
 def not_there(kind: str, name: str, known: Iterable[str]) -> ValueError:
-    """Return the error of a name that is not ``known``: where it is, or what is near it."""
+    """Return the error for an unknown name: its distribution, or similar names."""
     if name in ELSEWHERE:
-        where = f"it is in the distribution {ELSEWHERE[name]}: pip install {ELSEWHERE[name]}"
+        where = f"install it with: pip install {ELSEWHERE[name]}"
         return ValueError(f"unknown {kind} {name!r}; {where}")
     if kind == "policy" and name.lower() in OTHER_NAMES:
         also = " or ".join(map(repr, OTHER_NAMES[name.lower()]))
@@ -271,11 +271,11 @@ def not_there(kind: str, name: str, known: Iterable[str]) -> ValueError:
 
 
 _num_native_changes = 0
-"""How often names of native code have come or gone."""
+"""How often native names were added or removed."""
 
 
 def policies() -> dict[str, PluginInfo]:
-    """Every policy by name, sorted; packages that extend gpusched are loaded first.
+    """List all policies by name, sorted; extension packages are loaded first.
 
     Returns
     -------
@@ -297,7 +297,7 @@ def policies() -> dict[str, PluginInfo]:
 
 
 def placements() -> dict[str, PluginInfo]:
-    """Every placement by name, sorted; packages that extend gpusched are loaded first.
+    """List all placements by name, sorted; extension packages are loaded first.
 
     Returns
     -------
@@ -319,7 +319,7 @@ def placements() -> dict[str, PluginInfo]:
 
 
 def speeds() -> dict[str, PluginInfo]:
-    """Every performance model by name, sorted.
+    """List all performance models by name, sorted.
 
     Returns
     -------
@@ -340,7 +340,7 @@ def speeds() -> dict[str, PluginInfo]:
 
 
 def contentions() -> dict[str, PluginInfo]:
-    """Every contention model by name, sorted.
+    """List all contention models by name, sorted.
 
     Returns
     -------
@@ -361,22 +361,22 @@ def contentions() -> dict[str, PluginInfo]:
 
 
 def rules_version() -> str:
-    """Return the version of gpusched whose rules the names of the core stand for."""
+    """Return the version of gpusched that defines the rules of the core's names."""
     return _core.__version__
 
 
 def registered(*kinds: str) -> Mapping[str, PluginInfo]:
-    """Return what has been registered so far of some kinds, by name, sorted."""
+    """Return the registered names of some kinds, sorted."""
     return _registered(kinds, version())
 
 
 def version() -> int:
-    """Return a number that another one follows whenever a name is added or removed."""
+    """Return a number that changes whenever a name is added or removed."""
     return _POLICIES.version + _PLACEMENTS.version + _num_native_changes
 
 
 def ask_again() -> None:
-    """Ask the core for its names again: native code has added some, or taken some away."""
+    """Reload the core's names after native code has added or removed some."""
     global _num_native_changes
     _native.cache_clear()
     _num_native_changes += 1
@@ -424,33 +424,33 @@ def _native(kind: str) -> dict[str, PluginInfo]:
 
 @cache
 def _built_in() -> dict[str, PluginInfo]:
-    """The policies of this package that are written in Python."""
+    """Policies of this package written in Python."""
     return {name: describe(seam, "scheduler", name) for name, seam in BUILT_IN.own().items()}
 
 
 def _alias(entry: Mapping[str, Any]) -> str:
-    """Write down for what policy a native name stands; empty if it is its own."""
+    """Return the policy that a native alias stands for; empty if it is not an alias."""
     return written(entry["target"], entry["values"]) if "target" in entry else ""
 
 
 def register_order(name: str) -> Callable[[_Seam], _Seam]:
     """Register a subclass of :class:`gpusched.Order` as the policy ``name``.
 
-    The class says by attributes how it is run: ``lifetime`` (``"fixed"``, ``"service"`` or
+    Class attributes define how it runs: ``lifetime`` (``"fixed"``, ``"service"`` or
     ``"clock"``), ``preemptive`` (False), ``scan`` (``"skip"``), ``flags`` (further ones, such as
-    ``("clairvoyant",)``), and by its docstring and ``source`` what it is. Keyword arguments of its
-    constructor with defaults become parameters of the policy, beside those of the list scheduler.
+    ``("clairvoyant",)``); its docstring and ``source`` describe it. Keyword arguments of its
+    constructor with defaults become parameters of the policy, besides those of list scheduling.
 
     Returns
     -------
     callable
-        A decorator, which returns the class as it is.
+        A decorator, which returns the class unchanged.
 
     Raises
     ------
     ValueError
-        If the name is taken, or a flag is none, ``rank`` is missing, or another name is nearly one
-        that is read. TypeError if the class is not an Order.
+        If the name is taken, a flag is unknown, ``rank`` is missing, or another name is close to
+        one that is read. TypeError if the class is not an Order.
 
     Examples
     --------
@@ -467,9 +467,9 @@ def register_order(name: str) -> Callable[[_Seam], _Seam]:
 def register_scheduler(name: str) -> Callable[[_Seam], _Seam]:
     """Register a subclass of :class:`gpusched.Scheduler` as the policy ``name``.
 
-    The class may say by the attribute ``flags`` what it does (``"preemptive"``, or
-    ``"non-preemptive"``, to which the audit holds it; ``"clairvoyant"``, ``"elastic"``,
-    ``"deadlines"``; see :data:`gpusched.plugins.info.FLAGS`), and by ``parameters`` more of its
+    The class attribute ``flags`` may declare its behaviour (``"preemptive"``, or
+    ``"non-preemptive"``, which the audit checks; ``"clairvoyant"``, ``"elastic"``,
+    ``"deadlines"``; see :data:`gpusched.plugins.info.FLAGS`), and ``parameters`` may describe its
     constructor's keyword arguments: a mapping from the name to any of ``minimum``, ``maximum``,
     ``least_positive``, ``choices``, ``help`` and ``flags``, which maps a value to the flags that
     it adds.
@@ -477,12 +477,12 @@ def register_scheduler(name: str) -> Callable[[_Seam], _Seam]:
     Returns
     -------
     callable
-        A decorator, which returns the class as it is.
+        A decorator, which returns the class unchanged.
 
     Raises
     ------
     ValueError
-        If the name is taken, a flag is none, or a name is nearly one that is read.
+        If the name is taken, a flag is unknown, or a name is close to one that is read.
     TypeError
         If the class is not a Scheduler.
 
@@ -501,19 +501,19 @@ def register_scheduler(name: str) -> Callable[[_Seam], _Seam]:
 def register_placement(name: str) -> Callable[[_Seam], _Seam]:
     """Register a subclass of :class:`gpusched.Placement` as the placement ``name``.
 
-    The class may say by the attribute ``flags`` whether it draws by the seed (``"random"``), and
-    which gangs it takes on an empty cluster (``"scatters"`` or ``"consolidates"``), to which the
-    audit then holds its refusals.
+    The class attribute ``flags`` may declare that it uses the seed (``"random"``), and which jobs
+    it accepts on an empty cluster (``"scatters"`` or ``"consolidates"``), which the audit then
+    checks.
 
     Returns
     -------
     callable
-        A decorator, which returns the class as it is.
+        A decorator, which returns the class unchanged.
 
     Raises
     ------
     ValueError
-        If the name is taken, a flag is none, or a name is nearly one that is read.
+        If the name is taken, a flag is unknown, or a name is close to one that is read.
     TypeError
         If the class is not a Placement.
 

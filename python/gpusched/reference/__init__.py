@@ -1,7 +1,7 @@
-"""The semantics of gpusched as a readable engine: slow, obvious, and independent of the core.
+"""The semantics of gpusched as a reference engine: slow, obvious, independent of the core.
 
-It is the oracle of the parity tests and of the second level of an audit; it imports nothing else
-of gpusched.
+It is the oracle of the parity tests and of the second level of an audit; it imports nothing
+else of gpusched.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ POLICIES = (
     "a-srpt",
     *(name for name in PREEMPTIVE if name not in BY_DEADLINE),
 )
-"""All but those by deadline, which need jobs that have one."""
+"""All except those with deadlines."""
 
 __all__ = [
     "BY_DEADLINE",
@@ -93,7 +93,7 @@ _BY_NAME: dict[str, Callable[[Mapping[str, Any]], Scheduler]] = {
 
 
 def make_scheduler(policy: str, params: Mapping[str, Any]) -> Scheduler:
-    """Return the scheduler of a policy's name."""
+    """Return the scheduler of a policy."""
     if policy in NON_PREEMPTIVE:
         scan = params.get("scan", "strict" if policy in STRICT else "skip")
         return ListScheduler(NON_PREEMPTIVE[policy], scan == "strict")
@@ -114,27 +114,26 @@ def replay(
     policy_params: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Outcome:
-    """Replay ``jobs`` on ``servers``, each (GPUs, GPU type), under ``policy``.
+    """Replay ``jobs`` on ``servers`` under ``policy``.
 
     Parameters
     ----------
     jobs
-        In any order; a job's id is its position after a stable sort by submit.
+        In any order; a job's id is its position after a stable sort by submit time.
     servers
         (GPUs, GPU type) of each server, in id order.
     policy, placement
-        Names out of :data:`POLICIES` or :data:`BY_DEADLINE`, and :data:`PLACEMENTS`.
+        Names from :data:`POLICIES` or :data:`BY_DEADLINE`, and :data:`PLACEMENTS`.
     policy_params
-        As in ``gpusched.Policy``: seconds where the name ends in ``_s``.
+        As in ``gpusched.Policy``; names that end in ``_s`` are seconds.
     options
-        ``placement_params`` as ``policy_params``. ``seed`` of the random order and the random
-        placement. ``speed`` (``fixed``, ``ring``, ``stages`` or ``table``) and ``contention`` (one
-        of :data:`CONTENTIONS`), ``speed_params`` and ``contention_params`` as in ``gpusched``.
-        ``network``: what ``ring`` needs, beside a profile of every job, and ``stages``, beside a
-        graph. ``room``: CPU (thousandths of a core) and memory (MiB) of each server, None for as
-        much as anybody asks for. ``changes``: what is done to the replay in its course.
-        ``max_instants``: a guard against rules that never end (work
-        added faster than it is done).
+        ``placement_params`` as ``policy_params``. ``seed`` of the random order and placement.
+        ``speed`` (``fixed``, ``ring``, ``stages`` or ``table``) and ``contention`` (one of
+        :data:`CONTENTIONS`), ``speed_params`` and ``contention_params`` as in ``gpusched``.
+        ``network``: required by ``ring``, with a profile of every job, and ``stages``, with a
+        graph. ``room``: CPU (thousandths of a core) and memory (MiB) of each server; None is
+        unlimited. ``changes``: changes made during the replay. ``max_instants``: a guard against
+        endless replays (work added faster than it is done).
 
     Returns
     -------
@@ -145,7 +144,7 @@ def replay(
     ------
     ValueError
         If a name is unknown, ``count`` meets a job restricted to some of several GPU types, a
-        speed misses what it needs, or times are longer than any may be.
+        speed lacks its data, or times exceed the limits.
     RuntimeError
         If the replay has not ended after ``max_instants``.
     """

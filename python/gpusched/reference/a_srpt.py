@@ -1,4 +1,4 @@
-"""A-SRPT: a virtual machine sets the order, and gangs that communicate much may wait."""
+"""A-SRPT: a virtual machine sets the order; communication-heavy jobs may wait for placements."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from gpusched.reference.speeds import Proportional, Ring, Stages, Table
 
 
 class VirtualMachine:
-    """One machine, as fast as all GPUs, that runs the job with the least work left.
+    """A single machine, as fast as all GPUs, that runs the job with the least work left.
 
-    Work is in GPU ticks and the clock counts them: whole numbers, of any size.
+    Work is in GPU ticks, counted by the clock: integers of any size.
     """
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class VirtualMachine:
         self.end = 0  # of the running job
 
     def add(self, now: int, work: int, job: int) -> None:
-        """Add a job; the one that runs is interrupted if it has more left."""
+        """Add a job; it interrupts the running one if that has more work left."""
         if self.running is not None:
             present = (self.end - now, self.running)
             if present < (work, job):
@@ -36,13 +36,13 @@ class VirtualMachine:
         self.running, self.end = job, now + work
 
     def remove(self, now: int, number: int) -> None:
-        """Take a job back, if it is there."""
+        """Remove a job, if present."""
         self.waiting = [(left, job) for left, job in self.waiting if job != number]
         if self.running == number:
             self.go_on(now)
 
     def completed(self, now: int) -> list[int]:
-        """Go on until ``now``; return the jobs completed on the way, in order."""
+        """Advance to ``now``; return the jobs completed on the way, in order."""
         done = []
         while self.running is not None and self.end <= now:
             done.append(self.running)
@@ -60,7 +60,7 @@ class VirtualMachine:
 
 @dataclass
 class Needs:
-    """What a job needs, by the speed alone."""
+    """The requirements of a job, which depend only on the speed."""
 
     work: float  # on the virtual machine, in ticks
     is_heavy: bool = False
@@ -69,10 +69,10 @@ class Needs:
 
 
 class ASrpt(NonPreemptive):
-    """Jobs queue up as the machine completes them, and gangs wait for a good placement.
+    """Jobs queue in the order of completion on the machine, and wait for good placements.
 
-    Only the first of a kind is looked at: as it becomes the first, where GPUs are given back, and
-    at the end of its patience, which is its own.
+    Only the first job of each kind is tried: when it becomes the first, when GPUs are released, and
+    when its own patience ends.
     """
 
     def __init__(self, params: Mapping[str, Any]) -> None:
@@ -87,12 +87,12 @@ class ASrpt(NonPreemptive):
         self.near = params.get("near", 1.1)
         self.machine = VirtualMachine()
         self.queue: list[Active] = []
-        self.held: dict[int, Active] = {}  # on the machine, and not started
-        self.deadline: dict[int, int] = {}  # until when a job waits for a good placement
-        self.refused: dict[Any, int] = {}  # the first of a kind, since GPUs were given back
+        self.held: dict[int, Active] = {}  # on the machine, not started
+        self.deadline: dict[int, int] = {}  # when a job stops waiting for a good placement
+        self.refused: dict[Any, int] = {}  # first job of a kind, refused since the last release
 
     def needs(self, engine: Engine, job: Active) -> Needs:
-        """Return what the job needs."""
+        """Return the job's requirements."""
         stretch, is_heavy, least = 1.0, False, 0.0
         if not engine.speed.is_fixed:
             low, least, most = limits(engine.speed, job)
@@ -103,7 +103,7 @@ class ASrpt(NonPreemptive):
         return Needs(work, is_heavy, duration, least)
 
     def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
-        """Ask the machine who is next, then start what can start."""
+        """Advance the machine, then start jobs that can start."""
         clock = engine.now * engine.cluster.num_gpus
         gone = self.forget(engine)
         if finished or gone:
@@ -139,7 +139,7 @@ class ASrpt(NonPreemptive):
                 del self.held[number]
 
     def forget(self, engine: Engine) -> list[int]:
-        """Return the jobs that were taken back, which wait in no line any more."""
+        """Return cancelled jobs, which are no longer queued."""
         waiting = {job.id for job in engine.waiting}
         gone = [number for number in self.held if number not in waiting]
         for number in gone:
@@ -151,7 +151,7 @@ class ASrpt(NonPreemptive):
         return gone
 
     def kind(self, engine: Engine, job: Active) -> Any:
-        """Return what jobs have in common that wait in one line."""
+        """Return the common key of jobs in one queue."""
         if self.is_strict:
             return None
         model = None
@@ -162,7 +162,7 @@ class ASrpt(NonPreemptive):
         return job.gpus, job.job.gpus_per_node, job.demand, servers, model
 
     def try_start(self, engine: Engine, job: Active, is_queued: bool) -> bool:
-        """Start the job if it fits, and if its placement is good or it has waited for a better."""
+        """Start the job if it fits, and its placement is good or its patience has ended."""
         needs = self.needs(engine, job)
         if engine.speed.is_fixed or needs.is_heavy or self.fill == "most-free":
             allocation: Allocation | None = engine.place(job)
@@ -186,7 +186,7 @@ class ASrpt(NonPreemptive):
         return True
 
     def judge(self, engine: Engine, job: Active, needs: Needs, allocation: Allocation) -> float:
-        """Return the iteration time; on the fewest servers that could hold it the least one."""
+        """Return the iteration time; on the fewest servers that could hold it, the minimum."""
         allowed = engine.cluster.allowed_servers(job.job)
         largest = max(engine.cluster.sizes[server] for server in allowed)
         if len(allocation) <= math.ceil(job.gpus / (job.job.gpus_per_node or largest)):

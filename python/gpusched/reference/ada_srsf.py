@@ -1,4 +1,4 @@
-"""Smallest work first; a ring that would meet the wrong rings on its links waits."""
+"""Smallest work first; a multi-server job that would share unsuitable links waits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpusched.reference.speeds import Proportional, Ring, allocation_of, profile
 
 
 class AdaSrsf(NonPreemptive):
-    """Walk the queue by GPUs times service; the links decide as well as the placement."""
+    """Walk the queue by GPUs times service; links limit starts besides the placement."""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         self.sharers = params.get("sharers", 2)
@@ -22,7 +22,7 @@ class AdaSrsf(NonPreemptive):
         self.waited: set[int] = set()  # after the last decision
 
     def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
-        """Look at the arrivals, and after a finish at all who wait."""
+        """Try the arrivals, and after a finish all waiting jobs."""
         is_taken_back = bool(self.waited - {job.id for job in engine.waiting})
         queue = engine.waiting if finished or is_taken_back else list(arrived)
         queue.sort(key=lambda job: (srsf(job, engine.now, engine.seed), job.id))
@@ -41,7 +41,7 @@ class AdaSrsf(NonPreemptive):
         self.waited = {job.id for job in engine.waiting}
 
     def is_admitted(self, engine: Engine, job: Active, allocation: Allocation) -> bool:
-        """Whether each link has room, and the job little to send beside each ring there."""
+        """Whether each link is free enough, with little data relative to each ring there."""
         speed = engine.speed
         if not isinstance(speed, Ring | Proportional) or speed.network is None:
             return True

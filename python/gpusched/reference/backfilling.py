@@ -1,4 +1,4 @@
-"""EASY and conservative backfilling: later jobs start if they harm nobody who was promised GPUs."""
+"""EASY and conservative backfilling: later jobs start early if no reservation is delayed."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from gpusched.reference.model import Active, Allocation
 
 
 class HeadReservation:
-    """What the first job that has to wait is promised, by the estimates: an instant, and GPUs."""
+    """The reservation of the first waiting job, by the estimates: an instant, and GPUs."""
 
     def __init__(self, engine: Engine, head: Active) -> None:
         self.shadow, free, self.reserved = self.find(engine, head)
         self.extra = free.num_gpus - head.gpus
-        if engine.has_demands:  # its servers may lack the CPU where its GPUs are left alone
+        if engine.has_demands:  # a server may lack CPU even where GPUs are free
             short = engine.cluster.same_servers(self.reserved)
             self.reserved = {server: engine.cluster.all_free()[server] for server in short}
 
     def find(self, engine: Engine, head: Active) -> tuple[int, Free, Allocation]:
-        """Return the head's shadow time, what is free by then, and its GPUs."""
+        """Return the head's shadow time, the GPUs free by then, and its GPUs."""
         ends: dict[int, list[Active]] = {}
         for job in engine.running:
             ends.setdefault(max(job.since + job.estimate, engine.now + 1), []).append(job)
@@ -36,7 +36,7 @@ class HeadReservation:
         raise AssertionError("the head fits on an empty cluster")
 
     def admits(self, engine: Engine, job: Active, allocation: Allocation) -> bool:
-        """Whether a job may start now on these GPUs; in a pool it is counted as started."""
+        """Whether a job may start now on these GPUs; in a pool it then counts as started."""
         if engine.now + job.estimate <= self.shadow:
             return True
         if not engine.cluster.pooled:
@@ -48,13 +48,13 @@ class HeadReservation:
 
 
 class Reservations:
-    """What several waiting jobs are promised, each for as long as it is estimated to run."""
+    """Reservations of several waiting jobs, each for its estimated run time."""
 
     def __init__(self) -> None:
-        self.held: list[tuple[int, int, Active, Allocation]] = []  # begin, end, who, where
+        self.held: list[tuple[int, int, Active, Allocation]] = []  # begin, end, job, GPUs
 
     def add(self, engine: Engine, job: Active) -> None:
-        """Promise the first instant at which the job fits beside all that was promised."""
+        """Reserve the first instant at which the job fits besides all reservations."""
         ends = {other.id: max(other.since + other.estimate, engine.now + 1)
                 for other in engine.running}  # fmt: skip
         for begin in sorted({*ends.values(), *(end for _, end, _, _ in self.held)}):
@@ -67,7 +67,7 @@ class Reservations:
             else:
                 for first, last, other, where in self.held:
                     if first < end and begin < last:
-                        # What is promised for later may be held by a job that still runs.
+                        # A later reservation may include GPUs of a job that still runs.
                         left = {server: mask & free.masks[server] for server, mask in where.items()}
                         free = free.claimed(other, {at: mask for at, mask in left.items() if mask})
                 allocation = engine.place(job, free)
@@ -77,7 +77,7 @@ class Reservations:
         raise AssertionError("after the last end all GPUs are free")
 
     def least_free(self, engine: Engine, begin: int, end: int) -> int:
-        """Return the least number of GPUs of a pool that are free and not promised."""
+        """Return the minimum number of GPUs of a pool that are free and not reserved."""
 
         def free_at(at: int) -> int:
             ends = [(max(job.since + job.estimate, engine.now + 1), job) for job in engine.running]
@@ -89,7 +89,7 @@ class Reservations:
         return min(free_at(at) for at in (begin, *starts))
 
     def admits(self, engine: Engine, job: Active, allocation: Allocation) -> bool:
-        """Whether nobody is harmed if a job starts now on these GPUs."""
+        """Whether no reservation is delayed if a job starts now on these GPUs."""
         end = engine.now + job.estimate
         if engine.cluster.pooled:
             return self.least_free(engine, engine.now, end) >= job.gpus
@@ -99,7 +99,7 @@ class Reservations:
 
 
 class Easy(NonPreemptive):
-    """Later jobs start now if they do not delay those that were promised, by the estimates."""
+    """Later jobs start now if they do not delay reservations, by the estimates."""
 
     has_memory = False
 
@@ -108,11 +108,11 @@ class Easy(NonPreemptive):
         self.params |= params
 
     def reserve(self, engine: Engine, head: Active) -> HeadReservation:
-        """Return what the head is promised now."""
+        """Return the head's reservation now."""
         return HeadReservation(engine, head)
 
     def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
-        """Start heads, reserve for the first that have to wait, backfill."""
+        """Start heads, reserve for the first waiting jobs, backfill."""
         queue = engine.waiting
         promises: list[HeadReservation] = []
         deep = Reservations()
@@ -133,7 +133,7 @@ class Easy(NonPreemptive):
     def try_start(
         self, engine: Engine, job: Active, promises: list[HeadReservation], deep: Reservations
     ) -> bool:
-        """Start a job if it can be placed and harms nobody; whether it started."""
+        """Start a job if it can be placed without delaying a reservation; whether it started."""
         allocation = engine.place(job)
         if allocation is None:
             return False
@@ -151,16 +151,16 @@ class Easy(NonPreemptive):
 
 
 class Conservative(NonPreemptive):
-    """Reservations in a profile of GPU counts by type; a job starts once its reservation has come.
+    """Reservations in a profile of GPU counts by type; a job starts once its reservation is due.
 
-    One that has come and finds no place keeps its turn, and wants its GPUs from now on.
+    A due one that cannot be placed keeps its turn, and needs its GPUs from now on.
     """
 
     def __init__(self, params: Mapping[str, Any] | None = None) -> None:
         self.reserved: dict[int, int] = {}
 
     def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
-        """Compress where GPUs came free early, reserve for arrivals, start what is due."""
+        """Compress when GPUs are released early, reserve for arrivals, start due jobs."""
         now = engine.now
         taken_back = self.reserved.keys() - {job.id for job in engine.waiting}
         for number in taken_back:
@@ -183,11 +183,11 @@ class Conservative(NonPreemptive):
                 engine.start(job, allocation)
 
     def promise(self, engine: Engine, head: Active) -> HeadReservation:
-        """Return what the first job that has to wait on is promised."""
+        """Return the reservation of the first waiting job."""
         return HeadReservation(engine, head)
 
     def wake(self, engine: Engine) -> int | None:
-        """Return the next reservation; a job whose own has come waits for the next event."""
+        """Return the next reservation; a job whose own is due waits for the next event."""
         return min((time for time in self.reserved.values() if time > engine.now), default=None)
 
     def earliest_fit(self, engine: Engine, wanted: Active) -> int:
@@ -223,10 +223,10 @@ class Conservative(NonPreemptive):
 def left_over(
     gpus: Mapping[str, int], taken: Counter[frozenset[str] | str], types: frozenset[str]
 ) -> int:
-    """Return how many GPUs of some types reservations leave, that get as many as they can.
+    """Return how many GPUs of some types remain, with reservations using other types if possible.
 
-    As the theorem of the greatest flow and the least cut has it: whatever types are looked at
-    together, those who may take no others get no more than there is of them.
+    By the max-flow min-cut theorem: for any set of types, reservations restricted to it get no more
+    than its GPUs.
     """
     free = {name: max(0, there - taken[name]) for name, there in gpus.items()}
     wanted = {who: want for who, want in taken.items() if isinstance(who, frozenset) and want}

@@ -1,4 +1,4 @@
-"""The servers of a cluster, what is free of them, and the links and domains between them."""
+"""The servers of a cluster, their free GPUs, and the links and domains between them."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ def workers_of(mask: int) -> int:
 
 @dataclass
 class Free:
-    """A value: to take or to give back makes another one.
+    """An immutable value: allocation and release return another one.
 
-    It is not frozen: thousands are made in a run, and a frozen one takes several times as long.
+    It is not a frozen dataclass: thousands are made in a run, and that is several times slower.
     """
 
     masks: Allocation
-    """Server -> its wholly free GPUs."""
+    """Server -> its fully free GPUs."""
     milli: dict[tuple[int, int], int]
-    """(server, GPU) -> thousandths left, of GPUs that shares are taken of."""
+    """(server, GPU) -> thousandths left, for GPUs with shares."""
     cpu_milli: dict[int, int]
     memory_mib: dict[int, int]
     guests: Guests = field(default_factory=dict)
     part_of: dict[int, int] = field(default_factory=dict)
-    """Server -> the part of the same server that has its CPU and memory; itself if not named."""
+    """Server -> the part of the same server with its CPU and memory; itself if missing."""
 
     @cached_property
     def counts(self) -> dict[int, int]:
-        """Server -> number of its wholly free GPUs."""
+        """Server -> number of its fully free GPUs."""
         return dict(zip(self.masks, map(int.bit_count, self.masks.values()), strict=True))
 
     @cached_property
     def num_gpus(self) -> int:
-        """Number of wholly free GPUs."""
+        """Number of fully free GPUs."""
         return sum(map(int.bit_count, self.masks.values()))
 
     @cached_property
     def hosted(self) -> dict[int, dict[int, int]]:
-        """Server -> shape -> gangs: a gang's width, or minus the thousandths of a share."""
+        """Server -> shape -> jobs: a job's number of GPUs, or minus the thousandths of a share."""
         hosted: dict[int, dict[int, int]] = {}
         for job, allocation in self.guests.values():
             width = sum(mask.bit_count() for mask in allocation.values())
@@ -66,13 +66,13 @@ class Free:
         )
 
     def left(self, server: int, gpu: int) -> int:
-        """Return the thousandths of a GPU that are free."""
+        """Return the free thousandths of a GPU."""
         if self.masks[server] >> gpu & 1:
             return WHOLE
         return self.milli.get((server, gpu), 0)
 
     def contains(self, job: Active, allocation: Allocation) -> bool:
-        """Whether a job could take these GPUs, and what it asks for beside them."""
+        """Whether a job could take these GPUs, with its CPU and memory."""
         for server, mask in allocation.items():
             if job.is_share:
                 if self.left(server, mask.bit_length() - 1) < job.job.share_milli:
@@ -84,14 +84,14 @@ class Free:
         return True
 
     def claimed(self, job: Active, allocation: Allocation) -> Free:
-        """Return what is left when the job has taken these GPUs."""
+        """Return the rest after the job has taken these GPUs."""
         after = self._copied()
         after._move(job, allocation, -1)
         after.guests[job.id] = job, allocation
         return after
 
     def released(self, jobs: Iterable[Active]) -> Free:
-        """Return what is free when these running jobs have given back what they hold."""
+        """Return the free resources after these running jobs have released theirs."""
         after = self._copied()
         for job in jobs:
             after._move(job, job.allocation or {}, 1)
@@ -99,9 +99,9 @@ class Free:
         return after
 
     def _copied(self) -> Free:
-        """Return another one, which may be changed until somebody has seen it.
+        """Return a copy that may be changed until it is published.
 
-        CPU and memory, which few jobs ask for, are made anew where they change.
+        CPU and memory, which few jobs request, are copied only on change.
         """
         masks, milli, guests = dict(self.masks), dict(self.milli), dict(self.guests)
         return Free(masks, milli, self.cpu_milli, self.memory_mib, guests, self.part_of)
@@ -151,10 +151,9 @@ def overlaps(one: Allocation, other: Allocation) -> bool:
 
 
 class Cluster:
-    """Servers by id; pooled (placement ``count``) they are one server with the id -1.
+    """Servers by id; pooled (placement ``count``) they are one server with id -1.
 
-    ``room`` is the CPU (thousandths of a core) and memory (MiB) of each server; None is as much as
-    anybody asks for.
+    ``room`` is the CPU (thousandths of a core) and memory (MiB) of each server; None is unlimited.
     """
 
     def __init__(
@@ -175,7 +174,7 @@ class Cluster:
             self.sizes = {server: gpus for server, (gpus, _) in enumerate(servers)}
             self.types = {server: gpu_type for server, (_, gpu_type) in enumerate(servers)}
         limits = dict(enumerate(room)) if not pooled else {}
-        self.allowed: dict[frozenset[str] | None, list[int]] = {}  # servers, as they were asked for
+        self.allowed: dict[frozenset[str] | None, list[int]] = {}  # cache of servers by types
         self.cpu_milli = dict.fromkeys(self.sizes, UNLIMITED)
         self.memory_mib = dict.fromkeys(self.sizes, UNLIMITED)
         for server, (cpu_milli, memory_mib) in limits.items():
@@ -189,7 +188,7 @@ class Cluster:
         return {server: (1 << gpus) - 1 for server, gpus in self.sizes.items()}
 
     def idle(self) -> Free:
-        """Return all there is."""
+        """Return all resources."""
         return Free(self.all_free(), {}, self.cpu_milli, self.memory_mib, part_of=self.part_of)
 
     def allowed_servers(self, job: Job) -> list[int]:
@@ -210,12 +209,12 @@ class Cluster:
         return [server for server in self.sizes if self.types[server] in gpu_types]
 
     def same_servers(self, servers: Iterable[int]) -> list[int]:
-        """Return all parts of the servers of which these are some."""
+        """Return all parts of these servers."""
         wholes = {self.part_of.get(server, server) for server in servers}
         return [server for server in self.sizes if self.part_of.get(server, server) in wholes]
 
     def fitting(self, job: Job) -> list[list[int]]:
-        """Return the servers that a gang may be on: of each type, where servers have several."""
+        """Return the servers that a job may use: per type, if servers have several."""
         servers = self.allowed_servers(job)
         if not self.part_of or self.pooled:
             return [servers]
@@ -228,7 +227,7 @@ class Cluster:
         return sum(servers[server] for server in servers if self.types[server] == gpu_type)
 
     def allowed_types(self, job: Job) -> list[int]:
-        """Return the indices of the types that the job accepts and some server has."""
+        """Return the indices of the types that the job accepts and that exist."""
         accepted = {self.types[server] for server in self.allowed_servers(job)}
         return [index for index, name in enumerate(self.gpu_types) if name in accepted]
 
@@ -239,7 +238,7 @@ Link = tuple[str, int]
 
 @dataclass(frozen=True)
 class Network:
-    """Bandwidths in Gbit/s, by server and by domain; the domains form a tree, or there are none."""
+    """Bandwidths in Gbit/s, by server and by domain; the domains, if any, form a tree."""
 
     nic_gbps: Sequence[float]
     intra_gbps: Sequence[float]
@@ -265,7 +264,7 @@ class Network:
         return gbps * 1e9 / 8
 
     def is_behind(self, server: int, link: Link) -> bool:
-        """Whether what the server sends to the rest of the cluster passes the link."""
+        """Whether traffic between the server and the rest of the cluster passes the link."""
         kind, index = link
         if kind == "nic":
             return server == index
@@ -298,7 +297,7 @@ Counts = dict[int, int]
 
 
 class Domains:
-    """Servers without a domain have one root above them all."""
+    """Servers without a domain have one common root."""
 
     def __init__(
         self,
@@ -325,7 +324,7 @@ class Domains:
         return sum(count for server, count in counts.items() if node in self.above((0, server)))
 
     def holding(self, counts: Counts, need: int) -> list[Node]:
-        """Return the domains that could take so much, the smallest first."""
+        """Return the domains with enough capacity, the smallest first."""
         able = [
             node for node in self.parent if node[0] == 1 and self.capacity(node, counts) >= need
         ]
@@ -334,7 +333,7 @@ class Domains:
         )
 
     def taken(self, domain: Node, counts: Counts, need: int) -> Counts:
-        """Cut what is needed along the tree: few parts, and the last one fits best."""
+        """Split a request along the tree: few parts, and the last one best fit."""
         if domain[0] == 0:
             return {domain[1]: need}
         found: Counts = {}

@@ -55,7 +55,7 @@ def digest(rows: Iterable[Row], rejects: Iterable[tuple[int, int]]) -> str:
 
 
 class Scheduler(Protocol):
-    """What decides."""
+    """The policy of a replay."""
 
     def cost(self, job: Job, gpus: int) -> int:
         """Return the cost in ticks of a restart on so many GPUs."""
@@ -67,18 +67,18 @@ class Scheduler(Protocol):
         """Start and preempt jobs."""
 
     def wake(self, engine: Engine) -> int | None:
-        """Return the next instant to decide at if nothing else happens before."""
+        """Return the next instant for a decision if there is no event before."""
 
 
 def restart_rule(scheduler: Scheduler) -> str:
-    """Return what preempted jobs pay by: ``time`` or ``work``."""
+    """Return how preempted jobs pay: ``time`` or ``work``."""
     params: Mapping[str, Any] = getattr(scheduler, "params", {})
     return str(params.get("restart", "time"))
 
 
 @dataclass(frozen=True)
 class Change:
-    """What is done to a replay at an instant: a job is taken back, or another scheduler comes."""
+    """A change to a replay at an instant: a cancelled job, or another scheduler."""
 
     at_us: int
     job: int | None = None
@@ -87,9 +87,9 @@ class Change:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a job has had when a replay begins amid a run, and what it holds.
+    """The history and allocation of a job when a replay starts in the middle of a run.
 
-    ``added`` is work beyond its service, ``since`` the begin of its present interval.
+    ``added`` is work beyond its service, ``since`` the start of its present interval.
     """
 
     start: int = -1
@@ -105,8 +105,8 @@ class Snapshot:
 class Engine:
     """The state of one replay; arguments as of :func:`gpusched.reference.replay`.
 
-    ``numbers`` are the ids of the jobs, which are in the order of their submits then. Placements
-    are those for jobs that ask for more than GPUs if any of these does, or it ``has_demands``.
+    ``numbers`` are the ids of the jobs, which are then sorted by submit time. Placements support
+    requests beyond GPUs if any of these jobs has some, or with ``has_demands``.
     """
 
     def __init__(
@@ -155,10 +155,10 @@ class Engine:
         self.now = 0
         self.free = self.cluster.idle()
         self.active: list[Active] = []
-        self.holding: dict[int, Active] = {}  # those that run, by JobId
-        self.suspended: list[Active] = []  # running, but others may take what they hold
+        self.holding: dict[int, Active] = {}  # running jobs, by JobId
+        self.suspended: list[Active] = []  # running, but their GPUs may be taken
         for job in self.jobs.values():
-            job.reason = self.reject_reason(job)  # while all is free
+            job.reason = self.reject_reason(job)  # on the empty cluster
             if not job.reason:
                 job.stretch = stretch(self.speed, job)
 
@@ -190,7 +190,7 @@ class Engine:
 
     @property
     def waiting(self) -> list[Active]:
-        """The jobs that do not, by JobId."""
+        """The active jobs that do not, by JobId."""
         return [job for job in self.active if not job.running]
 
     def place(self, job: Active, free: Free | None = None) -> Allocation | None:
@@ -198,7 +198,7 @@ class Engine:
         return self.placer.place(job, self.free if free is None else free)
 
     def start(self, job: Active, allocation: Allocation, ranks: list[int] | None = None) -> None:
-        """Start or resume a waiting job; its placement says the ranks if they are not given."""
+        """Start or resume a waiting job; the placement provides missing ranks."""
         assert not job.running
         assert job.start < 0 or job.released < self.now or self.is_changed
         is_resume = job.start >= 0
@@ -224,16 +224,16 @@ class Engine:
         self.free = self.free.claimed(job, allocation)
 
     def min_gpus(self, job: Active) -> int:
-        """Return the least width at which the job may run."""
+        """Return the smallest number of GPUs at which the job may run."""
         return job.job.min_gpus if self.speed.is_elastic else job.gpus
 
     def max_gpus(self, job: Active) -> int:
-        """Return the greatest width at which the job may run."""
+        """Return the largest number of GPUs at which the job may run."""
         most = self.cluster.num_gpus if job.job.max_gpus is None else job.job.max_gpus
         return most if self.speed.is_elastic else job.gpus
 
     def release(self, job: Active, done: float) -> None:
-        """Take the GPUs of a running job back that has ``done`` so much of its work."""
+        """Release the GPUs of a running job that has ``done`` so much of its work."""
         assert job.allocation is not None
         assert self.now > job.since
         job.uncontended += (done - job.done_before) / self.speed.uncontended_rate(job)
@@ -251,7 +251,7 @@ class Engine:
         del self.holding[job.id]
 
     def stop(self, job: Active) -> None:
-        """Take the GPUs of a running job back before it is done."""
+        """Release the GPUs of a running job before it is done."""
         cost = self.scheduler.cost(job.job, job.width)
         job.settle(self.now)
         self.release(job, min(job.done, job.work))
@@ -265,7 +265,7 @@ class Engine:
         job.preemptions += 1
 
     def resize(self, job: Active, allocation: Allocation, ranks: list[int] | None = None) -> None:
-        """Give a running job other GPUs, more or fewer or as many; it pays as if it resumed."""
+        """Change the GPUs of a running job; it pays as if it resumed."""
         assert job.running
         assert allocation != job.allocation
         self.stop(job)
@@ -273,7 +273,7 @@ class Engine:
         self.hold(job, allocation, ranks, pays=True)
 
     def suspend(self, job: Active) -> None:
-        """Let others take what a running job holds; unless restored it is preempted."""
+        """Make a running job's GPUs available; it is preempted unless restored."""
         assert job.running
         assert job not in self.suspended
         assert self.now > job.since
@@ -281,7 +281,7 @@ class Engine:
         self.suspended.append(job)
 
     def restore(self, job: Active) -> bool:
-        """Let a suspended job go on if nobody has taken what it holds."""
+        """Let a suspended job continue if its GPUs are still free."""
         assert job.allocation is not None
         if not self.free.contains(job, job.allocation):
             return False
@@ -290,7 +290,7 @@ class Engine:
         return True
 
     def cancel(self, job: Active) -> bool:
-        """Take back a job that is not done; whether it ran."""
+        """Cancel an unfinished job; whether it ran."""
         if job not in self.active:
             return False
         self.active.remove(job)
@@ -302,7 +302,7 @@ class Engine:
         return True
 
     def change(self, finished: list[Active], arrived: list[Active]) -> bool:
-        """Do what is to be done at this instant, after its finishes; whether there was anything."""
+        """Apply the changes due at this instant, after its finishes; whether there were any."""
         now = [change for change in self.changes if change.at_us == self.now]
         for change in now:
             if change.job is not None and self.cancel(self.jobs[change.job]):
@@ -318,7 +318,7 @@ class Engine:
         return bool(now)
 
     def begin(self, now: int, snapshot: Mapping[int, Snapshot]) -> None:
-        """Begin amid a run, behind the decision of an instant: these jobs are there, by JobId."""
+        """Start in the middle of a run, after the decision of an instant, with these jobs."""
         for number in sorted(snapshot):
             job, was = self.jobs[number], snapshot[number]
             job.start, job.released, job.preemptions = was.start, was.released, was.preemptions
@@ -333,7 +333,7 @@ class Engine:
         self.now = now
 
     def run(self, until: int | None = None) -> Outcome:
-        """Replay all jobs, or what is decided before an instant: then rows end there."""
+        """Replay all jobs, or the decisions before an instant, at which rows are cut."""
         future = deque(job for job in self.jobs.values() if job not in self.active)
         wake = self.scheduler.wake(self) if self.active else None
         for _ in range(self.max_instants):

@@ -1,4 +1,4 @@
-"""List scheduling: walk the queue in key order, without preemption and with it."""
+"""List scheduling: walk the queue in key order, without and with preemption."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from gpusched.reference.orders import Key, las, srsf
 
 
 class NonPreemptive:
-    """Decides at every arrival and finish; restarts what another policy has preempted, no more."""
+    """Decides at every arrival and finish; never preempts, but resumes jobs preempted earlier."""
 
     has_memory = True
-    """Whether it decides by more than who waits and who runs: then it cannot begin amid a run."""
+    """Whether decisions depend on more than the waiting and running jobs."""
 
     def cost(self, job: Job, gpus: int) -> int:
-        """Return what the job itself costs: there is no rule of the policy."""
+        """Return the job's own cost: the policy has no rule."""
         return job.checkpoint_us + job.restart_us
 
     def is_due(self, engine: Engine) -> bool:
@@ -98,7 +98,7 @@ class Preemptive:
         return engine.now % self.period == 0 and bool(engine.active)
 
     def wake(self, engine: Engine) -> int | None:
-        """Return the next multiple of the period where the rules ask for one."""
+        """Return the next multiple of the period if decisions are periodic."""
         if self.period == 0:
             return None
         in_need = engine.active if self.params["epoch"] == "period" else engine.waiting
@@ -112,7 +112,7 @@ class Preemptive:
         return {job.id: (key(job, now, seed), job.id) for job in engine.active}
 
     def take(self, ranked: list[Active], num_gpus: int) -> list[Active]:
-        """Return the jobs that fit a budget of all GPUs, in the order given."""
+        """Return the jobs that fit a budget of all GPUs, in the given order."""
         is_strict = self.params["scan"] == "strict"
         taken: list[Active] = []
         for job in ranked:
@@ -124,7 +124,7 @@ class Preemptive:
         return taken
 
     def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
-        """Decide who runs from now on."""
+        """Decide which jobs run from now on."""
         key = self.keys(engine)
         ranked = [engine.jobs[number] for number in sorted(key, key=key.__getitem__)]
         taken = {job.id for job in self.take(ranked, engine.cluster.num_gpus)}  # step 1
@@ -165,7 +165,7 @@ class Preemptive:
                 engine.start(job, room)
 
     def stay(self, engine: Engine, free: Free, jobs: list[Active]) -> Free:
-        """Let the jobs go on whose GPUs are free, preempt the others; return what is left."""
+        """Continue jobs whose GPUs are free, preempt the others; return the free rest."""
         for job in jobs:
             assert job.allocation is not None
             if free.contains(job, job.allocation):
@@ -176,13 +176,13 @@ class Preemptive:
 
 
 class ServerFilling(Preemptive):
-    """As the others, with another set of taken jobs."""
+    """List scheduling with another set of selected jobs."""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         super().__init__(srsf, params)
 
     def take(self, ranked: list[Active], num_gpus: int) -> list[Active]:
-        """Return the jobs of the shortest prefix that could fill the cluster, widest first."""
+        """Return the jobs of the shortest prefix that could fill the cluster, largest first."""
         prefix: list[Active] = []
         for job in ranked:
             if sum(other.gpus for other in prefix) >= num_gpus:
@@ -215,7 +215,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 class DiscretisedLas(Preemptive):
-    """Key: (queue, submit, entry or place). The queue is the number of limits reached."""
+    """Key: (queue, submit, entry or position). The queue is the number of limits reached."""
 
     has_memory = True
 
@@ -234,7 +234,7 @@ class DiscretisedLas(Preemptive):
         self.base: dict[int, int] = {}
         self.seen: dict[int, int] = {}
         self.entry: dict[int, int] = {}
-        self.line: list[int] = []  # JobIds as they stand, with inside=running
+        self.line: list[int] = []  # JobIds in order, with inside=running
 
     def since_promotion(self, job: Active, now: int) -> int:
         """Return the service attained since the last promotion."""
@@ -246,7 +246,7 @@ class DiscretisedLas(Preemptive):
         return bisect.bisect_right(self.limits, gpu_time)
 
     def keys(self, engine: Engine) -> dict[int, Any]:
-        """Promote, note who entered a queue, return the sort keys."""
+        """Promote, record which jobs entered a queue, return the sort keys."""
         now, sigma = engine.now, self.params["promote"]
         keys: dict[int, Any] = {}
         moved: list[int] = []  # into another queue
@@ -270,7 +270,7 @@ class DiscretisedLas(Preemptive):
         return keys
 
     def line_up(self, engine: Engine, moved: list[int]) -> None:
-        """Let who waits go behind who runs, then add who came, then who changed queues."""
+        """Move waiting jobs after running ones, then append arrivals, then queue changers."""
         active = {job.id: job for job in engine.active}
         stood = [job for job in self.line if job in active and job not in moved]
         stood.sort(key=lambda job: not active[job].running)  # stable
@@ -297,7 +297,7 @@ class DiscretisedLas(Preemptive):
 
 
 class ASrptP(Preemptive):
-    """A running job is ahead by the work that its restart would cost."""
+    """Keys of running jobs are reduced by the work that their restart would cost."""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         super().__init__(lambda job, now, seed: 0.0, params)

@@ -1,4 +1,4 @@
-"""What goes in (jobs) and what comes out (an outcome), and the longest times that there may be."""
+"""The input (jobs) and output (outcome) of the engine, and limits of times."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Row = tuple[int, int, int, int, int]
 
 @dataclass(frozen=True)
 class Profile:
-    """What one iteration of a model takes; seconds by GPU type."""
+    """The costs of one iteration of a model; seconds by GPU type."""
 
     gradient_bytes: float
     batch: float
@@ -67,14 +67,14 @@ class Graph:
         return [s for s, stage in enumerate(self.stages) for _ in range(stage.replicas)][vertex]
 
     def pair_bytes(self, stage: int) -> float:
-        """Return what a replica of a stage and one of the next exchange."""
+        """Return the bytes between a replica of a stage and one of the next."""
         sender, receiver = self.stages[stage], self.stages[stage + 1]
         return 2.0 * sender.activation_bytes / (sender.replicas * receiver.replicas)
 
 
 @dataclass(frozen=True)
 class Throughputs:
-    """Iterations per second by GPU type, then by number of GPUs; 0: it cannot run so."""
+    """Iterations per second by GPU type, then by number of GPUs; 0: not runnable."""
 
     packed: Mapping[str, Mapping[int, float]]
     spread: Mapping[str, Mapping[int, float]] | None = None
@@ -83,21 +83,21 @@ class Throughputs:
 
 @dataclass(frozen=True)
 class Samples:
-    """What workers of each GPU type do of the samples of an iteration."""
+    """Throughput of workers per GPU type, in samples."""
 
-    per_s: Mapping[str, float]  # 0: it cannot run there
+    per_s: Mapping[str, float]  # 0: not runnable there
     batch: int  # of all workers together
-    most: Mapping[str, int] = field(default_factory=dict)  # that a worker's memory holds
+    most: Mapping[str, int] = field(default_factory=dict)  # memory limit per worker
     gradient_bytes: float = 0.0
 
 
 @dataclass(frozen=True)
 class Job:
-    """A job as the trace states it; times are integer microseconds.
+    """A job as in the trace; times are integer microseconds.
 
-    ``share_milli``, ``cpu_milli`` and ``memory_mib`` are what each worker asks for: thousandths of
-    a GPU (all of it, unless the job is one worker), thousandths of a core, and MiB.
-    ``gpus_per_node`` is how many GPUs it wants of each of its servers; 0: any.
+    ``share_milli``, ``cpu_milli`` and ``memory_mib`` are requests per worker: thousandths of a GPU
+    (all of it, unless the job is one worker), thousandths of a core, and MiB. ``gpus_per_node`` is
+    the number of GPUs on each of its servers; 0: any.
     """
 
     submit_us: int
@@ -125,7 +125,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What happened, one entry per job in JobId order."""
+    """The result, one entry per job in JobId order."""
 
     start_us: list[int]
     finish_us: list[int]
@@ -139,31 +139,31 @@ class Outcome:
     rows: list[Row]
     digest: str
     uncontended_us: list[float]
-    """Empty where the speed is fixed."""
+    """Empty at a fixed speed."""
     rates_changed: int = field(default=0, compare=False)
-    """How often the rate of a running job became another."""
+    """Number of rate changes of running jobs."""
 
 
 @dataclass(eq=False, slots=True)
 class Active:
-    """A job and what the engine knows about it.
+    """A job and its state in the engine.
 
     Attributes
     ----------
     gpus
-        The gang's own width.
+        The job's own number of GPUs.
     service
-        The time that it runs at full speed.
+        Its run time at full speed.
     work
-        All service that it has to be given, with what preemptions and overruns add.
+        All service that it needs, including preemption costs and overruns.
     predicted
         The predicted service, at least one tick.
     estimate
         The estimate that easy and conservative use, at least one tick.
     is_share
-        Whether the job asks for a part of a GPU.
+        Whether the job requests a part of a GPU.
     asks_for_more
-        Whether the job asks for anything but whole GPUs.
+        Whether the job requests anything but whole GPUs.
     """
 
     id: int
@@ -178,8 +178,8 @@ class Active:
     status: int = UNFINISHED
     reason: int = 0
     allocation: Allocation | None = None
-    stretch: float = 1.0  # how much longer than its service it runs where heavy-edge puts it
-    ranks: list[int] = field(default_factory=list)  # replica on each GPU; empty: in their order
+    stretch: float = 1.0  # run time relative to its service when placed by heavy-edge
+    ranks: list[int] = field(default_factory=list)  # replica on each GPU; empty: in order
     since: int = -1
     pending: int = 0
     released: int = -1
@@ -191,10 +191,10 @@ class Active:
     resizes: int = 0
     num_servers: int = 0
     rate: float | None = None  # service per tick; None until the instant of the start is over
-    counted: int = -1  # the tick up to which `done` counts; it lies ahead while a cost is paid
+    counted: int = -1  # tick up to which `done` counts; in the future while a cost is paid
     done: float = 0  # service done by then, over all runs; whole ticks at a rate of one
-    done_before: float = 0  # and before this run
-    finish_tick: int = -1  # when the running job ends if its rate stays
+    done_before: float = 0  # the same before this run
+    finish_tick: int = -1  # end of the running job if its rate stays
     uncontended: float = 0.0
     rows: list[Row] = field(default_factory=list)
 
@@ -208,12 +208,12 @@ class Active:
 
     @property
     def width(self) -> int:
-        """How many GPUs the job holds."""
+        """Number of GPUs that the job holds."""
         return sum(map(int.bit_count, (self.allocation or {}).values()))
 
     @property
     def demand(self) -> tuple[int, int, int]:
-        """What each worker asks for."""
+        """Requests of each worker."""
         return self.job.share_milli, self.job.cpu_milli, self.job.memory_mib
 
     @property
@@ -241,12 +241,12 @@ class Active:
         return max(1, left + self.predicted - self.service)
 
     def settle(self, now: int) -> None:
-        """Count what was done until ``now``."""
+        """Update the work done until ``now``."""
         self.done = self.progress(now)
         self.counted = max(self.counted, now)
 
     def set_rate(self, rate: float, now: int) -> None:
-        """Go on at another rate."""
+        """Continue at another rate."""
         self.settle(now)
         self.rate = rate
         if isinstance(rate, int):
@@ -262,7 +262,7 @@ MAX_HORIZON_US = 2**62
 
 
 def check_horizon(jobs: Sequence[Job]) -> None:
-    """Raise ValueError if a time is longer than any may be, or all services together are."""
+    """Raise ValueError if a time, or the sum of all services, exceeds its limit."""
     for row, job in enumerate(jobs):
         if job.service_us > MAX_SERVICE_US:
             raise ValueError(f"job {row}: a service of {job.service_us} us is beyond 2^53")
@@ -275,6 +275,6 @@ def check_horizon(jobs: Sequence[Job]) -> None:
 
 
 def check_instant(now: int) -> None:
-    """Raise ValueError if no instant may be that late: restarts may have cost too much."""
+    """Raise ValueError if an instant exceeds the limit: restarts may have cost too much."""
     if now >= MAX_HORIZON_US:
         raise ValueError("the schedule passes 2^62 us: services and restart costs are too large")

@@ -1,4 +1,4 @@
-"""Which job comes first: one key per job, the smallest first, ties to the lower JobId."""
+"""Job orders: one key per job, the smallest first, ties to the lower JobId."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpusched.reference.model import Active
 from gpusched.reference.rng import draw, uniform
 
 Key = Callable[[Active, int, int], float]
-"""From (job, now, seed) to whole ticks, or to an IEEE double where something is calculated."""
+"""From (job, now, seed) to whole ticks, or to an IEEE double if computed."""
 
 
 def fifo(job: Active, now: int, seed: int) -> float:
@@ -23,7 +23,7 @@ def sjf(job: Active, now: int, seed: int) -> float:
 
 
 def sgf(job: Active, now: int, seed: int) -> float:
-    """Smallest gang."""
+    """Fewest GPUs."""
     return float(job.gpus)
 
 
@@ -38,7 +38,7 @@ def wspt(job: Active, now: int, seed: int) -> float:
 
 
 def random(job: Active, now: int, seed: int) -> float:
-    """A seeded lot per job."""
+    """A seeded random number per job."""
     return uniform(draw(seed, "order", job.id, 0))
 
 
@@ -67,7 +67,7 @@ def edf(job: Active, now: int, seed: int) -> float:
 
 
 def llf(job: Active, now: int, seed: int) -> float:
-    """Least laxity first: what is left of the time beyond the remaining service."""
+    """Least laxity first: the time until the deadline beyond the remaining service."""
     if job.job.deadline_us is None:
         return NEVER
     return job.job.deadline_us - now - job.remaining(now)
@@ -100,4 +100,4 @@ NON_PREEMPTIVE: dict[str, Key] = {
 }
 
 STRICT = ("fifo", "spjf", "spwf", "qssf")
-"""Those that stop at the first job that does not fit, unless told otherwise."""
+"""Orders that by default stop at the first job that does not fit."""

@@ -1,9 +1,8 @@
-"""Where gangs go that ask for more than GPUs, and the placements that exist for them.
+"""Placements for jobs that request more than whole GPUs.
 
-A rule says what a server is worth to a gang and which of its GPUs it takes: a class per name.
-A gang that the largest server could hold goes to one server, the best by the placement's rule; a
-wider one takes whole servers of that size and one server for what is left over. Where the job says
-how many GPUs it wants of each server, each is asked for these instead.
+A rule scores servers for a job and selects GPUs: one class per name. A job that fits the largest
+server goes to one server, the best by the rule; a larger one takes whole servers of that size and
+one server for the rest. With ``gpus_per_node``, each server provides that number instead.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ MOST_KINDS = 128
 
 
 def rounded_up(value: int, bits: int) -> int:
-    """Return the least number of so many significant bits that is not below."""
+    """Round up to a number with so many significant bits."""
     step = 1 << max(0, value.bit_length() - bits)
     return -(-value // step) * step
 
 
 def merged(values: Iterable[int], most: int = MOST_KINDS) -> dict[int, int]:
-    """Return values rounded up to the most bits that leave only so many distinct ones."""
+    """Round values up to the most bits that leave only so many distinct ones."""
     distinct = sorted(set(values))
     for bits in range(62, 0, -1):
         rounded = {value: rounded_up(value, bits) for value in distinct}
@@ -36,7 +35,7 @@ def merged(values: Iterable[int], most: int = MOST_KINDS) -> dict[int, int]:
 
 
 class Fragmentation:
-    """Counted over the jobs of a workload, each as often as it is there."""
+    """Statistics over the jobs of a workload, each counted as often as it occurs."""
 
     def __init__(self, cluster: Cluster, jobs: Sequence[Job]) -> None:
         self.cluster = cluster
@@ -45,21 +44,21 @@ class Fragmentation:
         self.share = merged(job.share_milli for job in jobs if job.share_milli < WHOLE)
 
     def gpus_asked(self, job: Job) -> int:
-        """Return the GPUs that a job asks of one server: all of the largest where it is wider."""
+        """Return the GPUs that a job needs of one server: all of the largest if it needs more."""
         sizes = [self.cluster.sizes[server] for server in self.cluster.allowed_servers(job)]
         return min(job.gpus_per_node or job.gpus, max(sizes, default=0))
 
     def cpu_asked(self, job: Job) -> int:
-        """Return the CPU that it asks of that server."""
+        """Return the CPU that it needs of that server."""
         return job.cpu_milli * max(1, self.gpus_asked(job))
 
     def of_server(self, free: Free, server: int) -> int:
-        """Add up over the jobs the thousandths of the free GPUs that each could not use."""
+        """Sum over the jobs the thousandths of the free GPUs that each could not use."""
         left = [free.left(server, gpu) for gpu in range(self.cluster.sizes[server])]
         return sum(sum(left) - self.usable(free, server, left, job) for job in self.jobs)
 
     def usable(self, free: Free, server: int, left: list[int], job: Job) -> int:
-        """Return what the job could use of the GPUs of a server that have so much left."""
+        """Return what the job could use of a server's GPUs with these free parts."""
         gpus = self.gpus_asked(job)
         if gpus == 0 or server not in self.cluster.allowed_servers(job):
             return 0
@@ -75,21 +74,21 @@ class Fragmentation:
 
 @dataclass(frozen=True)
 class Ask:
-    """What is asked of one server: some workers of a job, and on which servers."""
+    """A request to one server: some workers of a job, and the servers to choose from."""
 
     job: Active
     workers: int
     gang: int
     servers: tuple[int, ...]
-    is_whole: bool = False  # the server must have just so many GPUs, all of them free
+    is_whole: bool = False  # the server must have exactly so many GPUs, all free
 
 
 class Rule:
-    """Any server; a share goes on the GPU that it fits best."""
+    """Any server; a share uses the GPU that it fits best."""
 
     full_first = True
     sees_workload = False
-    """Whether it goes by what all jobs of the trace ask for."""
+    """Whether it depends on the requests of all jobs of the trace."""
 
     def __init__(
         self, cluster: Cluster, jobs: Sequence[Job], seed: int, params: Mapping[str, Any]
@@ -103,10 +102,10 @@ class Rule:
         self.params = params
 
     def start(self, job: Active) -> None:
-        """Begin with another gang."""
+        """Reset for another job."""
 
     def score(self, free: Free, server: int, ask: Ask) -> float | None:
-        """Return what a server that can host the workers is worth, the less the better."""
+        """Return the score of a server that can host the workers; lower is better."""
         return 0
 
     def choose(self, scores: dict[int, float]) -> int:
@@ -131,7 +130,7 @@ class Rule:
         return sum(free.left(server, gpu) for gpu in range(self.cluster.sizes[server]))
 
     def resources(self, free: Free, server: int, ask: Ask) -> list[tuple[int, int, int]]:
-        """Return of each resource what is free, the most that a server has, and what is asked."""
+        """Return for each resource the free part, the largest server's total, and the request."""
         job, workers = ask.job.job, max(1, ask.workers)
         most = max(self.cluster.sizes.values()) * WHOLE
         found = [(self.milli(free, server), most, job.share_milli * ask.workers)]
@@ -148,7 +147,7 @@ class Rule:
         return found
 
     def room(self, free: Free, server: int, ask: Ask) -> float:
-        """Add up what is free, each resource as a part of the most that a server has."""
+        """Sum the free resources, each relative to the largest server's total."""
         total = 0.0
         for left, most, _ in self.resources(free, server, ask):
             total += left / most
@@ -188,7 +187,7 @@ class Spread(Rule):
 
 
 class DotProduct(Rule):
-    """What is free is most like what is asked for, or least."""
+    """The free resources most, or least, similar to the request."""
 
     def score(self, free: Free, server: int, ask: Ask) -> float | None:
         total = 0.0
@@ -198,7 +197,7 @@ class DotProduct(Rule):
 
 
 class Random(Rule):
-    """Any server and any of its GPUs, by draws of the job."""
+    """Any server and any of its GPUs, by random draws of the job."""
 
     def start(self, job: Active) -> None:
         self.job, self.counter = job.id, 1000003 * job.preemptions
@@ -234,7 +233,7 @@ class GpuPacking(Rule):
 
 
 class GpuClustering(Rule):
-    """Servers with gangs of this shape alone, mixed ones, idle ones, others."""
+    """Servers with jobs of this shape only, mixed ones, idle ones, others."""
 
     def score(self, free: Free, server: int, ask: Ask) -> float | None:
         milli = self.milli(free, server)
@@ -248,7 +247,7 @@ class GpuClustering(Rule):
 
 
 class Fgd(Rule):
-    """Fragments grow least, in steps; then the least free. A share tries every GPU."""
+    """Smallest growth of fragments, in steps; then the least free. A share tries every GPU."""
 
     STEP = 40  # thousandths of a GPU
 
@@ -268,7 +267,7 @@ class Fgd(Rule):
         return min(self.growths(free, server, ask))[1]
 
     def growths(self, free: Free, server: int, ask: Ask) -> list[tuple[int, int]]:
-        """Return what the growth of fragments costs on each choice of GPUs."""
+        """Return the growth of fragments for each choice of GPUs."""
         masks = [lowest_bits(free.masks[server], ask.workers)]
         if ask.job.is_share:
             masks = [1 << gpu for gpu in self.shareable(free, server, ask.job)]
@@ -281,12 +280,12 @@ class Fgd(Rule):
         return found
 
     def cost(self, growth: int) -> int:
-        """Return a growth in steps."""
+        """Round a growth to steps."""
         return -(-growth // (self.STEP * len(self.fragmentation.jobs)))
 
 
 class Buddy(Rule):
-    """The smallest block that the workers can be cut from."""
+    """The smallest block from which the workers can be cut."""
 
     def score(self, free: Free, server: int, ask: Ask) -> float | None:
         if ask.workers == 0:
@@ -352,10 +351,10 @@ RULES: dict[str, type[Rule]] = {
 
 
 OWN = ("dot-product", "fgd", "gpu-packing", "gpu-clustering", "buddy", "topology")
-"""Placements that go by their rule whatever the jobs ask for."""
+"""Placements whose rule applies to all jobs."""
 
 NAMES = tuple(RULES)
-"""Placements that know demands."""
+"""Placements that support demands."""
 
 
 class Packing:
@@ -374,7 +373,7 @@ class Packing:
         self.cluster = cluster
         variant = ":artefact" if params.get("artefact") else ""
         if name + variant not in RULES:
-            raise ValueError(f"placement {name}{variant}: there is no readable twin")
+            raise ValueError(f"placement {name}{variant}: there is no reference implementation")
         self.rule = RULES[name + variant](cluster, jobs, seed, params)
         tree = ((), ()) if network is None else (network.server_domain, network.domain_parent)
         self.domains = Domains(list(cluster.sizes), *tree)
@@ -382,7 +381,7 @@ class Packing:
     def place(
         self, job: Active, free: Free, gpus: int | None = None, gpu_type: int | None = None
     ) -> Allocation | None:
-        """Return the GPUs of the gang, or of a part of it on one type, or None."""
+        """Return the GPUs of the job, or of a part of it on one type, or None."""
         gang = job.gpus if gpus is None else gpus
         servers = tuple(self.cluster.allowed_servers(job.job))
         if gpu_type is not None:
@@ -410,13 +409,13 @@ class Packing:
     def with_rest(
         self, free: Free, ask: Ask, chosen: Allocation | None, rest: int
     ) -> Allocation | None:
-        """Add a server for what is left over, if anything is."""
+        """Add a server for the rest, if any."""
         if chosen is None or rest == 0:
             return chosen
         return self.added(free, replace(ask, workers=rest), chosen, 1)
 
     def added(self, free: Free, ask: Ask, chosen: Allocation, count: int) -> Allocation | None:
-        """Add so many other servers, the best first; None if there are not so many."""
+        """Add so many other servers, the best first; None if there are too few."""
         for _ in range(count):
             others = [s for s in ask.servers if s not in chosen and self.can_host(free, s, ask)]
             scores = {server: self.rule.score(free, server, ask) for server in others}
@@ -438,7 +437,7 @@ class Packing:
         return free.masks[server].bit_count() >= ask.workers
 
     def place_greedily(self, free: Free, ask: Ask) -> Allocation | None:
-        """Take idle servers, the largest first, as long as the gang fills them."""
+        """Take idle servers, the largest first, as long as the job fills them."""
         chosen: Allocation = {}
         rest = ask.gang
         for size in sorted(set(self.cluster.sizes.values()), reverse=True):
@@ -450,7 +449,7 @@ class Packing:
         return self.with_rest(free, ask, chosen, rest)
 
     def place_gpus(self, free: Free, ask: Ask) -> Allocation | None:
-        """One server if one holds the gang, else the smallest domain that does."""
+        """One server if one holds the job, else the smallest domain that does."""
         counts = {s: free.masks[s].bit_count() for s in ask.servers}
         able = [server for server in counts if counts[server] >= ask.gang]
         if able:
@@ -484,7 +483,7 @@ def make_packing(
     seed: int,
     has_demands: bool,
 ) -> Packing | None:
-    """Return the placement for jobs that ask for more than GPUs; None if there is none."""
+    """Return the placement for jobs that request more than GPUs; None if there is none."""
     if name not in NAMES:
         if has_demands:
             raise ValueError(f"placement {name}: it knows nothing but whole GPUs")
@@ -497,5 +496,5 @@ def make_packing(
 
 
 def whole(ask: Ask, size: int) -> Ask:
-    """Ask for a whole server instead."""
+    """Request a whole server instead."""
     return replace(ask, workers=size, is_whole=True)

@@ -1,4 +1,4 @@
-"""Where a gang goes: one function per name, each from free counts to counts per server."""
+"""Placements: one function per name, from free counts to counts per server."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Counts = dict[int, int]
 """Server -> number of GPUs, servers in id order."""
 
 Cut = list[list[int]]
-"""The stages of the replicas on each server, servers in the order in which they are filled."""
+"""The stages of the replicas on each server, servers in the order of filling."""
 
 
 def filled(free: Counts, gpus: int, key: Callable[[int, int], Any]) -> Counts:
-    """Take all that one server has or that is still needed, from the least by ``key`` on.
+    """Take all free or still needed GPUs of one server after the other, by smallest ``key``.
 
-    ``key(server, rest)``: where so many GPUs are still needed. In order of filling.
+    ``key(server, rest)``: ``rest`` GPUs are still needed. Result in order of filling.
     """
     chosen: Counts = {}
     while (rest := gpus - sum(chosen.values())) > 0:
@@ -33,13 +33,13 @@ def filled(free: Counts, gpus: int, key: Callable[[int, int], Any]) -> Counts:
 
 
 def heavy_edge(free: Counts, gpus: int, fill: str) -> Counts:
-    """The fullest server that holds the gang, else the fewest servers; in order of filling."""
+    """The fullest server that holds the job, else the fewest servers; in order of filling."""
     sign = 1 if fill == "fewest" else -1
     return filled(free, gpus, lambda s, _: (0, free[s]) if free[s] >= gpus else (1, sign * free[s]))
 
 
 def grow(graph: Graph, quotas: Sequence[int]) -> Cut:
-    """Fill one server after the other from the heaviest edge that is left."""
+    """Fill one server after the other along the heaviest remaining edge."""
     left = list(range(graph.gpus))  # replicas, by id
     stage_of = graph.stage_of
     cut: Cut = []
@@ -74,14 +74,14 @@ def grow(graph: Graph, quotas: Sequence[int]) -> Cut:
 
 
 def edge_bytes(graph: Graph, stage: int, other: int) -> float:
-    """Return what two replicas exchange per iteration."""
+    """Return the bytes that two replicas exchange per iteration."""
     if stage == other:
         return 4.0 * graph.stages[stage].parameter_bytes / graph.stages[stage].replicas
     return graph.pair_bytes(min(stage, other)) if abs(stage - other) == 1 else 0.0
 
 
 def into(graph: Graph, stage: int, here: Sequence[int]) -> float:
-    """Return what a replica exchanges with those of the stages ``here``."""
+    """Return the bytes between a replica and those of the stages ``here``."""
     return sum(
         edge_bytes(graph, stage, other) * here.count(other)
         for other in (stage, stage - 1, stage + 1)  # in this order, as sums are rounded
@@ -90,14 +90,14 @@ def into(graph: Graph, stage: int, here: Sequence[int]) -> float:
 
 
 def outside(graph: Graph, stage: int) -> float:
-    """Return what a replica exchanges with all others."""
+    """Return the bytes between a replica and all others."""
     everywhere = [s for s in range(len(graph.stages)) for _ in range(graph.stages[s].replicas)]
     everywhere.remove(stage)
     return into(graph, stage, everywhere)
 
 
 def swapped(graph: Graph, cut: Cut, cost: Callable[[Cut], float]) -> Cut:
-    """Exchange replicas pair by pair as long as that lowers the cost."""
+    """Exchange pairs of replicas as long as that lowers the cost."""
     best, trials = cost(cut), 0
     stages = range(len(graph.stages))
     while True:
@@ -122,7 +122,7 @@ def swapped(graph: Graph, cut: Cut, cost: Callable[[Cut], float]) -> Cut:
 
 
 def ranks_of(graph: Graph, cut: Cut, servers: Sequence[int]) -> list[int]:
-    """Return the replica on each GPU, servers by id; the lowest ones go to what is filled first."""
+    """Return the replica on each GPU, servers by id; the lowest ones go to servers filled first."""
     free = [
         [v for v in range(graph.gpus) if graph.stage_of(v) == stage]
         for stage in range(len(graph.stages))
@@ -135,7 +135,7 @@ def ranks_of(graph: Graph, cut: Cut, servers: Sequence[int]) -> list[int]:
 
 
 def first_fit(free: Counts, gpus: int) -> Counts:
-    """The lowest server that holds the gang, else fill the servers in id order."""
+    """The lowest server that holds the job, else fill the servers in id order."""
     return filled(free, gpus, lambda s, _: free[s] < gpus)
 
 
@@ -145,12 +145,12 @@ def best_fit(free: Counts, gpus: int) -> Counts:
 
 
 def worst_fit(free: Counts, gpus: int) -> Counts:
-    """As much as possible on the emptiest server, again and again."""
+    """As much as possible on the emptiest server, repeatedly."""
     return filled(free, gpus, lambda s, _: -free[s])
 
 
 def spread(free: Counts, gpus: int) -> Counts:
-    """One GPU at a time on the server that is emptiest at that moment."""
+    """One GPU at a time on the currently emptiest server."""
     chosen: Counts = dict.fromkeys(free, 0)
     for _ in range(gpus):
         server = min(free, key=lambda s: (-(free[s] - chosen[s]), s))
@@ -159,7 +159,7 @@ def spread(free: Counts, gpus: int) -> Counts:
 
 
 def consolidated(free: Counts, gpus: int, sizes: Counts) -> Counts | None:
-    """The fewest servers there could be, or None."""
+    """The fewest servers possible, or None."""
     size = max(sizes.values())
     if gpus <= size:
         fitting = [s for s in free if free[s] >= gpus]
@@ -179,7 +179,7 @@ def consolidated(free: Counts, gpus: int, sizes: Counts) -> Counts | None:
 
 
 def consolidated_relaxed(free: Counts, gpus: int, sizes: Counts, kappa: float) -> Counts | None:
-    """Consolidated, else at most ``kappa`` times the fewest servers there could be."""
+    """Consolidated, else at most ``kappa`` times the fewest servers possible."""
     chosen = consolidated(free, gpus, sizes)
     if chosen is not None:
         return chosen
@@ -189,13 +189,13 @@ def consolidated_relaxed(free: Counts, gpus: int, sizes: Counts, kappa: float) -
 
 
 def floor_times(factor: float, count: int) -> int:
-    """Return a parameter times a count, rounded down: 0.29 times 100 is 29, as the decimal says."""
+    """Return a decimal parameter times a count, rounded down: 0.29 times 100 is 29."""
     nearest = round(factor * count)
     return nearest - (factor < nearest / count)
 
 
 def lwf(free: Counts, gpus: int, sizes: Counts, kappa: int) -> Counts:
-    """Least loaded servers: one GPU at a time up to ``kappa`` of them, else all there is."""
+    """Least loaded servers: one GPU at a time on up to ``kappa`` of them, else on all."""
     chosen: Counts = dict.fromkeys(free, 0)
 
     def load(server: int) -> float:
@@ -209,7 +209,7 @@ def lwf(free: Counts, gpus: int, sizes: Counts, kappa: int) -> Counts:
 
 
 def among(servers: list[int], of_all: dict[int, int]) -> dict[int, int]:
-    """Return what there is of these servers."""
+    """Return the free counts of these servers."""
     if len(servers) == len(of_all):
         return of_all
     return {server: of_all[server] for server in servers}
@@ -269,10 +269,10 @@ class Placer:
     def place(
         self, job: Active, free: Free, gpus: int | None = None, gpu_type: int | None = None
     ) -> Allocation | None:
-        """Return GPUs for the whole gang out of ``free``, or None.
+        """Return GPUs for the whole job from ``free``, or None.
 
-        ``gpus`` is another width than the job's own, and ``gpu_type`` the one type to take. On
-        servers with GPUs of several types a gang has those of one, of the first that will do.
+        ``gpus`` overrides the job's own number, and ``gpu_type`` restricts it to one type. On
+        servers with GPUs of several types a job has those of one: of the first type that fits.
         """
         if self.cluster.part_of and gpu_type is None and not self.cluster.pooled:
             for one in self.cluster.allowed_types(job.job):
@@ -314,7 +314,7 @@ class Placer:
         return {s: lowest_bits(masks[s], n) for s, n in sorted(chosen.items()) if n > 0}
 
     def ranks(self, job: Active, allocation: Allocation) -> list[int]:
-        """Return which replica runs on each GPU of what was chosen last; empty: in their order."""
+        """Return the replica on each GPU of the last choice; empty: in order."""
         speed = self.speed
         if self.name != "heavy-edge" or not isinstance(speed, Stages) or len(allocation) == 1:
             return []
@@ -332,7 +332,7 @@ class Placer:
 
 
 def limits(speed: Speed, job: Active) -> tuple[float, float, float]:
-    """Return the least that could be, what heavy-edge gives, and the most."""
+    """Return the minimum, the result of heavy-edge, and the maximum."""
     if isinstance(speed, Stages):
         placer = Placer("heavy-edge", {}, speed.cluster, 0, speed)
         allocation = placer.place(job, speed.cluster.idle())
@@ -346,6 +346,6 @@ def limits(speed: Speed, job: Active) -> tuple[float, float, float]:
 
 
 def stretch(speed: Speed, job: Active) -> float:
-    """Return how much longer than its service a job runs where heavy-edge puts it."""
+    """Return the run time relative to the service when placed by heavy-edge."""
     low, least, _ = limits(speed, job)
     return least / low

@@ -1,4 +1,4 @@
-"""Counter-based random numbers: the same (seed, stream, job, counter) always draws the same."""
+"""Counter-based random numbers, determined by (seed, stream, job, counter)."""
 
 from __future__ import annotations
 

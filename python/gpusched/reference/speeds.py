@@ -1,4 +1,4 @@
-"""How fast a job progresses where it runs, beside the others that run: a class per speed."""
+"""Performance models: the progress of a job, given its GPUs and the other jobs; one class each."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from gpusched.reference.cluster import Cluster, Link, Network
 from gpusched.reference.model import Active, Allocation, Graph, Profile, Samples, Throughputs
 
 Share = Callable[[float, int, int, int], float]
-"""Of one ring on one link: from its bandwidth, the number of rings on it, and the GPUs behind it,
-those of this ring and all of them, to bytes per second."""
+"""Bandwidth of one ring on one link, in bytes per second: from the link's bandwidth, its rings,
+the GPUs of this ring behind it, and those of all."""
 
 
 def none(bandwidth: float, rings: int, own: int, behind: int) -> float:
@@ -22,7 +22,7 @@ def none(bandwidth: float, rings: int, own: int, behind: int) -> float:
 
 
 def reserved(bandwidth: float, rings: int, own: int, behind: int) -> float:
-    """A part for each GPU, whether others use theirs or not."""
+    """A part for each GPU, whether or not others use theirs."""
     return bandwidth * (own / behind)
 
 
@@ -39,15 +39,15 @@ def shared(degradation: float = 0.0, scaling: float = 1.0) -> Share:
 class Speed:
     """Rates are service per tick, above 1 only on more GPUs than the job's own.
 
-    Unless it says otherwise a job may run wherever its GPUs are, at its own width alone.
+    By default a job may run on any GPUs, at its own number of GPUs only.
     """
 
     is_fixed = False
     is_elastic = False
-    """Whether jobs may run at other widths than their own."""
+    """Whether jobs may run with other numbers of GPUs than their own."""
 
     def can_run(self, job: Active) -> bool:
-        """Whether the job can run at its own width on the empty cluster."""
+        """Whether the job can run at its own number of GPUs on the empty cluster."""
         return True
 
     def can_use(self, job: Active, allocation: Allocation) -> bool:
@@ -55,7 +55,7 @@ class Speed:
         return True
 
     def rates(self, running: Sequence[Active]) -> Iterable[tuple[Active, float]]:
-        """Return the rates of running jobs, all of which are given; of others they stay."""
+        """Return the changed rates, given all running jobs."""
         raise NotImplementedError
 
     def uncontended_rate(self, job: Active) -> float:
@@ -64,54 +64,54 @@ class Speed:
 
 
 class Paced(Speed):
-    """A speed that the places of a job and the bandwidth of its slowest link determine."""
+    """A speed determined by a job's GPUs and the bandwidth of its slowest link."""
 
     def runs(self, job: Active, name: str) -> bool:
-        """Whether the job can run at its own width on GPUs of a type, however many there are."""
+        """Whether the job can run at its own number of GPUs on a type, if enough exist."""
         return True
 
     def ideal_s(self, job: Active) -> float:
-        """Return the least seconds of an iteration at the job's own width."""
+        """Return the minimum seconds per iteration at the job's own number of GPUs."""
         raise NotImplementedError
 
     def seconds(self, job: Active, bandwidth: float) -> float:
-        """Return the seconds of an iteration where the job is, through links of a bandwidth."""
+        """Return the seconds per iteration on the job's GPUs, with links of a bandwidth."""
         raise NotImplementedError
 
     def sent_bytes(self, job: Active) -> float:
-        """Return the bytes that pass the slowest link in an iteration."""
+        """Return the bytes through the slowest link in an iteration."""
         raise NotImplementedError
 
 
 class OnLinks(Paced):
-    """Jobs are slower where others use their links."""
+    """Jobs slow down when others use their links."""
 
     network: Network | None
     share: Share
 
     def rates(self, running: Sequence[Active]) -> Iterable[tuple[Active, float]]:
-        """Compare the least iteration time with the one beside all others."""
+        """Compare the minimum iteration time with the one among all others."""
         links: list[Link] = []
         if self.network is not None:
             links = [link for job in running for link in self.network.links(allocation_of(job))]
         return [(job, self.rate(job, self.share, links)) for job in running]
 
     def uncontended_rate(self, job: Active) -> float:
-        """Compare the least iteration time with the one where this job is."""
+        """Compare the minimum iteration time with the one on this job's GPUs."""
         return self.rate(job, none, [])
 
     def rate(self, job: Active, share: Share, all_links: Sequence[Link]) -> float:
-        """Return the rate where ``all_links`` has every link as often as jobs use it."""
+        """Return the rate; ``all_links`` has every link as often as jobs use it."""
         raise NotImplementedError
 
 
 class Fixed(Speed):
-    """Every job runs as fast wherever it is."""
+    """Every job is equally fast on any GPUs."""
 
     is_fixed = True
 
     def rates(self, running: Sequence[Active]) -> Iterable[tuple[Active, float]]:
-        """Return whole ones: ticks of service are then counted exactly, however many they are."""
+        """Return integer rates, so that any service is counted exactly."""
         return [(job, 1) for job in running if job.rate is None]
 
     def uncontended_rate(self, job: Active) -> float:
@@ -139,22 +139,22 @@ class Ring(OnLinks):
         self.reduction_bytes_per_s = reduction_bytes_per_s
 
     def rate(self, job: Active, share: Share, all_links: Sequence[Link]) -> float:
-        """Return the rate where ``all_links`` has every link as often as rings use it."""
+        """Return the rate; ``all_links`` has every link as often as rings use it."""
         bandwidth = slowest_link(self.network, self.cluster, allocation_of(job), share, all_links)
         return self.ideal_s(job) / self.seconds(job, bandwidth)
 
     def seconds(self, job: Active, bandwidth: float) -> float:
-        """Return the seconds of an iteration where the job is, through links of a bandwidth."""
+        """Return the seconds per iteration on the job's GPUs, with links of a bandwidth."""
         return self.seconds_on(job, allocation_of(job), bandwidth)
 
     def seconds_on(self, job: Active, allocation: Allocation, bandwidth: float) -> float:
-        """Return the same where it would be."""
+        """Return the same for a possible allocation."""
         profile = profile_of(job)
         compute = max(profile.compute_s(self.cluster.types[server]) for server in allocation)
         return self.iteration_s(profile, job.gpus, len(allocation), bandwidth, compute)
 
     def placed_s(self, job: Active, allocation: Allocation, ranks: Sequence[int]) -> float:
-        """Return the seconds of an iteration where each GPU owns an equal part of its links."""
+        """Return the seconds per iteration if each GPU owns an equal part of its links."""
         bandwidth = slowest_link(self.network, self.cluster, allocation, reserved, [])
         return self.seconds_on(job, allocation, bandwidth)
 
@@ -168,11 +168,11 @@ class Ring(OnLinks):
         return self.iteration_s(profile, job.gpus, job.gpus, worst, compute)
 
     def sent_bytes(self, job: Active) -> float:
-        """Return the bytes that pass the slowest link in an iteration."""
+        """Return the bytes through the slowest link in an iteration."""
         return 2.0 * profile_of(job).gradient_bytes * (job.gpus - 1) / job.gpus
 
     def ideal_s(self, job: Active) -> float:
-        """Return the least iteration time: on an empty cluster, few servers and the best links."""
+        """Return the minimum iteration time: empty cluster, few servers, best links."""
         allowed = self.cluster.allowed_servers(job.job)
         sizes = sorted((self.cluster.sizes[server] for server in allowed), reverse=True)
         span = next(n for n in range(1, len(sizes) + 1) if sum(sizes[:n]) >= job.gpus)
@@ -186,7 +186,7 @@ class Ring(OnLinks):
     def iteration_s(
         self, profile: Profile, gpus: int, span: int, bandwidth: float, compute: float
     ) -> float:
-        """Return the seconds of an iteration; another order of operations would round in others."""
+        """Return the seconds per iteration; the order of operations determines rounding."""
         sent = profile.gradient_bytes * (gpus - 1) / gpus
         exchange = 2.0 * sent / bandwidth + sent / self.reduction_bytes_per_s
         return exchange + (self.overhead_s * span + compute)
@@ -211,7 +211,7 @@ def slowest_link(
 
 
 def worst_part(network: Network, cluster: Cluster, allowed: Sequence[int]) -> float:
-    """Return the least bytes per second of any link where each GPU owns an equal part of it."""
+    """Return the minimum bytes per second of any link if each GPU owns an equal part of it."""
     worst = min(network.intra(server) for server in allowed)
     uplinks = [("uplink", d) for d, up in enumerate(network.domain_parent) if up is not None]
     for link in [("nic", server) for server in allowed] + uplinks:
@@ -227,7 +227,7 @@ def allocation_of(job: Active) -> Allocation:
 
 
 def profile_of(job: Active) -> Profile:
-    """Return the profile that every job has then."""
+    """Return the profile, which every job needs."""
     if job.job.profile is None:
         raise ValueError("speed ring: every job needs a profile")
     return job.job.profile
@@ -241,7 +241,7 @@ CONTENTIONS: dict[str, Callable[..., Share]] = {
 
 
 def between(known: Mapping[int, float], gpus: int) -> float:
-    """Return the throughput of so many GPUs: on the line between known ones, 0 outside of them."""
+    """Return the throughput of so many GPUs: interpolated between known numbers, 0 outside."""
     below = max((count for count in known if count <= gpus), default=None)
     above = min((count for count in known if count >= gpus), default=None)
     if below is None or above is None:
@@ -255,7 +255,7 @@ def between(known: Mapping[int, float], gpus: int) -> float:
 
 
 class Table(Paced):
-    """Who is on several types goes as fast as all of its GPUs of the slowest type would."""
+    """On several types a job is as fast as on the same number of GPUs of the slowest type."""
 
     is_elastic = True
 
@@ -263,7 +263,7 @@ class Table(Paced):
         self.cluster = cluster
 
     def can_run(self, job: Active) -> bool:
-        """Whether the job can run at its own width on the empty cluster."""
+        """Whether the job can run at its own number of GPUs on the empty cluster."""
         return self.best(job) > 0
 
     def can_use(self, job: Active, allocation: Allocation) -> bool:
@@ -271,31 +271,31 @@ class Table(Paced):
         return self.iteration_s(job, allocation) < math.inf
 
     def runs(self, job: Active, name: str) -> bool:
-        """Whether the job can run at its own width on GPUs of a type, however many there are."""
+        """Whether the job can run at its own number of GPUs on a type, if enough exist."""
         return between(tables_of(job).packed[name], job.gpus) > 0
 
     def rates(self, running: Sequence[Active]) -> Iterable[tuple[Active, float]]:
-        """Compare the least seconds per iteration at the job's own width with the present ones."""
+        """Compare the minimum with the present seconds per iteration."""
         return [(job, self.uncontended_rate(job)) for job in running]
 
     def uncontended_rate(self, job: Active) -> float:
-        """Return the rate; no link matters."""
+        """Return the rate; links have no effect."""
         return self.ideal_s(job) / self.iteration_s(job, allocation_of(job))
 
     def seconds(self, job: Active, bandwidth: float) -> float:
-        """Return the seconds of an iteration where the job is; no link matters."""
+        """Return the seconds per iteration on the job's GPUs; links have no effect."""
         return self.iteration_s(job, allocation_of(job))
 
     def sent_bytes(self, job: Active) -> float:
-        """Return the bytes that pass a link in an iteration: nothing is known of any."""
+        """Return the bytes through a link in an iteration, which are unknown."""
         return 0.0
 
     def ideal_s(self, job: Active) -> float:
-        """Return the least seconds per iteration at the job's own width."""
+        """Return the minimum seconds per iteration at the job's own number of GPUs."""
         return 1.0 / self.best(job)
 
     def high(self, job: Active) -> float:
-        """Return the most seconds per iteration where it can run: on the slowest type, spread."""
+        """Return the maximum seconds per iteration: on the slowest type, spread."""
         known = [
             self.throughput(job, self.cluster.gpu_types[index], job.gpus, is_spread)
             for index in self.cluster.allowed_types(job.job)
@@ -304,9 +304,9 @@ class Table(Paced):
         return 1.0 / min(self.best(job), *(each for each in known if each > 0))
 
     def best(self, job: Active) -> float:
-        """Return the throughput on the fastest types that together have GPUs enough.
+        """Return the throughput on the fastest types that together have enough GPUs.
 
-        Where servers have several types a gang has one, which must have enough alone.
+        If servers have several types, a job has one, which must have enough alone.
         """
         packed = tables_of(job).packed
         names = [self.cluster.gpu_types[index] for index in self.cluster.allowed_types(job.job)]
@@ -322,18 +322,18 @@ class Table(Paced):
         return 0.0
 
     def iteration_s(self, job: Active, allocation: Allocation) -> float:
-        """Return the seconds of an iteration on these GPUs, infinity if it cannot run there."""
+        """Return the seconds per iteration on these GPUs, infinity if it cannot run there."""
         gpus = sum(mask.bit_count() for mask in allocation.values())
         names = {self.cluster.types[server] for server in allocation}
         sizes = [self.cluster.sizes[s] for s, name in self.cluster.types.items() if name in names]
         is_spread = len(allocation) > math.ceil(gpus / max(sizes))
         slowest = min(self.throughput(job, name, gpus, is_spread) for name in names)
-        if gpus == job.gpus:  # nothing passes the best, not even in a strange table
+        if gpus == job.gpus:  # never better than the best, even in an unusual table
             slowest = min(slowest, self.best(job))
         return 1.0 / slowest if slowest > 0 else math.inf
 
     def throughput(self, job: Active, name: str, gpus: int, is_spread: bool) -> float:
-        """Return what the table says; where it knows nothing of spread gangs, that of packed."""
+        """Return the value of the table; without data for spread jobs, that of packed ones."""
         tables = tables_of(job)
         spread = 0.0
         if is_spread and tables.spread is not None:
@@ -342,7 +342,7 @@ class Table(Paced):
 
 
 def tables_of(job: Active) -> Throughputs:
-    """Return the tables that every job has then."""
+    """Return the tables, which every job needs."""
     if job.job.throughputs is None:
         raise ValueError("speed table: every job needs throughputs")
     return job.job.throughputs
@@ -352,7 +352,7 @@ Number = TypeVar("Number", float, Fraction)
 
 
 def added(values: Sequence[Number], zero: Number) -> Number:
-    """Add up from the left; what ``sum`` does with floats depends on the version of Python."""
+    """Sum from the left; ``sum`` of floats depends on the version of Python."""
     total = zero
     for value in values:
         total += value
@@ -362,7 +362,7 @@ def added(values: Sequence[Number], zero: Number) -> Number:
 def in_proportion(
     batch: Number, weights: Sequence[Number], most: Sequence[float]
 ) -> list[Number] | None:
-    """Divide by weight, and what full workers do not take again among the others."""
+    """Divide by weight, and redistribute what exceeds the limit of full workers."""
     zero = batch - batch
     parts = [zero] * len(weights)
     rest, not_full = batch, list(range(len(weights)))
@@ -385,7 +385,7 @@ def in_proportion(
 def whole_in_proportion(
     batch: int, rates: Sequence[float], most: Sequence[float]
 ) -> list[int] | None:
-    """Round down, then give the rest one by one to who would then be done first."""
+    """Round down, then give the rest one by one to the worker that would finish first."""
     exact = in_proportion(Fraction(batch), [Fraction(rate) for rate in rates], most)
     if exact is None:
         return None
@@ -398,7 +398,7 @@ def whole_in_proportion(
 
 
 class Proportional(OnLinks):
-    """A round takes as long as its slowest worker, and then as its slowest link."""
+    """A round takes as long as its slowest worker, plus its slowest link."""
 
     is_elastic = True
 
@@ -417,7 +417,7 @@ class Proportional(OnLinks):
         self.is_whole = batches == "integer"
 
     def can_run(self, job: Active) -> bool:
-        """Whether the job can run at its own width on the empty cluster."""
+        """Whether the job can run at its own number of GPUs on the empty cluster."""
         return self.ideal_s(job) < math.inf
 
     def can_use(self, job: Active, allocation: Allocation) -> bool:
@@ -425,13 +425,13 @@ class Proportional(OnLinks):
         return self.round_s(job, self.workers(allocation), math.inf) < math.inf
 
     def runs(self, job: Active, name: str) -> bool:
-        """Whether the job can run at its own width on GPUs of a type, however many there are."""
+        """Whether the job can run at its own number of GPUs on a type, if enough exist."""
         samples = samples_of(job)
         most = samples.most.get(name) or math.inf
         return samples.per_s[name] > 0 and most * job.gpus >= samples.batch
 
     def rate(self, job: Active, share: Share, all_links: Sequence[Link]) -> float:
-        """Return the rate where ``all_links`` has every link as often as rings use it."""
+        """Return the rate; ``all_links`` has every link as often as rings use it."""
         allocation = allocation_of(job)
         bandwidth = math.inf
         if self.network is not None:
@@ -440,15 +440,15 @@ class Proportional(OnLinks):
         return self.ideal_s(job) / self.at_least_ideal(job, job.width, round_s)
 
     def seconds(self, job: Active, bandwidth: float) -> float:
-        """Return the seconds of a round where the job is; less than the ideal is not achieved."""
+        """Return the seconds per round on the job's GPUs; at least the ideal."""
         return self.round_s(job, self.workers(allocation_of(job)), bandwidth)
 
     def sent_bytes(self, job: Active) -> float:
-        """Return the bytes that pass the slowest link in a round."""
+        """Return the bytes through the slowest link in a round."""
         return 2.0 * (job.width - 1) / job.width * samples_of(job).gradient_bytes
 
     def at_least_ideal(self, job: Active, gpus: int, round_s: float) -> float:
-        """Return the seconds of a round, at the job's own width no fewer than the ideal."""
+        """Return the seconds per round; at the job's own number of GPUs at least the ideal."""
         return max(round_s, self.ideal_s(job)) if gpus == job.gpus else round_s
 
     def workers(self, allocation: Allocation) -> list[str]:
@@ -460,7 +460,7 @@ class Proportional(OnLinks):
         ]
 
     def round_s(self, job: Active, workers: Sequence[str], bandwidth: float) -> float:
-        """Return the seconds of a round; another order of operations would round in others."""
+        """Return the seconds per round; the order of operations determines rounding."""
         samples = samples_of(job)
         workers = self.fastest_first(job, workers)
         rates = [samples.per_s[name] for name in workers]
@@ -477,7 +477,7 @@ class Proportional(OnLinks):
         return slowest_s + sent / bandwidth
 
     def fastest_first(self, job: Active, names: Sequence[str]) -> list[str]:
-        """Return names of types from the fastest on, among equals in the order of the cluster."""
+        """Return names of types, the fastest first, ties in the order of the cluster."""
         per_s, types = samples_of(job).per_s, self.cluster.gpu_types
         return sorted(names, key=lambda name: (-per_s[name], types.index(name)))
 
@@ -485,16 +485,16 @@ class Proportional(OnLinks):
         self, samples: Samples, rates: Sequence[float], most: Sequence[float]
     ) -> Sequence[float] | None:
         """Return the samples of each worker."""
-        if self.is_equal:  # without regard to who is fast
+        if self.is_equal:  # regardless of speed
             rates = [1.0] * len(rates)
         if self.is_whole:
             return whole_in_proportion(samples.batch, rates, most)
         return in_proportion(float(samples.batch), rates, most)
 
     def ideal_s(self, job: Active) -> float:
-        """Return the least seconds of a round at the job's own width.
+        """Return the minimum seconds per round at the job's own number of GPUs.
 
-        Either on the fastest GPUs that there are, with the best links, or on GPUs of one type.
+        Either on the fastest existing GPUs, with the best links, or on GPUs of one type.
         """
         names = [self.cluster.gpu_types[index] for index in self.cluster.allowed_types(job.job)]
         fastest = self.fastest_first(job, names)
@@ -509,7 +509,7 @@ class Proportional(OnLinks):
         )
 
     def high(self, job: Active) -> float:
-        """Return the most seconds of a round on GPUs of one type with the best links."""
+        """Return the maximum seconds per round on GPUs of one type with the best links."""
         names = [self.cluster.gpu_types[index] for index in self.cluster.allowed_types(job.job)]
         rounds = (
             self.round_s(job, [name] * job.gpus, self.best_bandwidth([name], job.gpus))
@@ -519,7 +519,7 @@ class Proportional(OnLinks):
         return max([self.ideal_s(job), *(each for each in rounds if each < math.inf)])
 
     def placed_s(self, job: Active, allocation: Allocation, ranks: Sequence[int]) -> float:
-        """Return the seconds of a round where each GPU owns an equal part of its links."""
+        """Return the seconds per round if each GPU owns an equal part of its links."""
         bandwidth = math.inf
         if self.network is not None:
             bandwidth = slowest_link(self.network, self.cluster, allocation, reserved, [])
@@ -539,7 +539,7 @@ class Proportional(OnLinks):
 
 
 def samples_of(job: Active) -> Samples:
-    """Return the samples that every job has then."""
+    """Return the samples, which every job needs."""
     if job.job.samples is None:
         raise ValueError("speed proportional: every job needs samples")
     return job.job.samples
@@ -547,18 +547,18 @@ def samples_of(job: Active) -> Samples:
 
 @dataclass(frozen=True)
 class Part:
-    """The replicas of a gang on one server."""
+    """The replicas of a job on one server."""
 
     counts: tuple[int, ...]  # by stage
-    seconds: tuple[float, ...]  # that a replica computes here, by stage
+    seconds: tuple[float, ...]  # computation per replica here, by stage
     inside: float  # bytes per second to replicas on the same server
-    outside: float  # and to others
+    outside: float  # to other servers
 
 
 def alpha(graph: Graph, parts: Sequence[Part], micro_batches: int = 0) -> float:
-    """Return the seconds of an iteration: the slowest replica sets the pace.
+    """Return the seconds per iteration, set by the slowest replica.
 
-    Another order of operations would round in other ways.
+    The order of operations determines rounding.
     """
     stages = range(len(graph.stages))
     reduce_s = [all_reduce_s(graph, stage, ring_bandwidth(parts, stage)) for stage in stages]
@@ -573,7 +573,7 @@ def alpha(graph: Graph, parts: Sequence[Part], micro_batches: int = 0) -> float:
 
 
 def exchange_s(graph: Graph, part: Part, stage: int) -> float:
-    """Return the seconds in which a replica exchanges activations with both neighbour stages."""
+    """Return the seconds for the activations of a replica with both neighbour stages."""
     same = other = 0.0
     if stage > 0:
         weight = graph.pair_bytes(stage - 1)
@@ -595,7 +595,7 @@ def ring_bandwidth(parts: Sequence[Part], stage: int) -> float:
 
 
 def all_reduce_s(graph: Graph, stage: int, bandwidth: float) -> float:
-    """Return the seconds in which the replicas of a stage add up their gradients."""
+    """Return the seconds for summing the gradients of a stage's replicas."""
     replicas = graph.stages[stage].replicas
     if replicas == 1:
         return 0.0
@@ -616,13 +616,13 @@ class Stages(OnLinks):
         self.micro_batches = micro_batches
 
     def rate(self, job: Active, share: Share, all_links: Sequence[Link]) -> float:
-        """Return the rate where ``all_links`` has every link as often as gangs use it."""
+        """Return the rate; ``all_links`` has every link as often as jobs use it."""
         parts = self.parts(job, allocation_of(job), job.ranks, share, all_links)
         low = self.low(job)
         return low / max(alpha(graph_of(job), parts, self.micro_batches), low)
 
     def placed_s(self, job: Active, allocation: Allocation, ranks: Sequence[int]) -> float:
-        """Return the seconds of an iteration where each GPU owns an equal part of its links."""
+        """Return the seconds per iteration if each GPU owns an equal part of its links."""
         parts = self.parts(job, allocation, ranks, reserved, [])
         return max(alpha(graph_of(job), parts, self.micro_batches), self.low(job))
 
@@ -634,7 +634,7 @@ class Stages(OnLinks):
         share: Share,
         all_links: Sequence[Link],
     ) -> list[Part]:
-        """Return what is on each server; ``ranks`` name the replica of each GPU in turn."""
+        """Return the replicas on each server; ``ranks`` is the replica of each GPU in turn."""
         graph = graph_of(job)
         own = {server: mask.bit_count() for server, mask in allocation.items()}
         shares = {}
@@ -663,12 +663,12 @@ class Stages(OnLinks):
     def computing_s(
         self, graph: Graph, servers: Sequence[int], choose: Callable[[list[float]], float] = min
     ) -> tuple[float, ...]:
-        """Return what a replica computes on the best or the worst of the servers, by stage."""
+        """Return the computation of a replica on the best or the worst of the servers, by stage."""
         types = [self.cluster.types[server] for server in servers]
         return tuple(choose([stage.compute_s[name] for name in types]) for stage in graph.stages)
 
     def low(self, job: Active) -> float:
-        """Return a bound that no placement beats: no edge is cut, everything is the fastest."""
+        """Return a lower bound for all placements: no edge is cut, and all is the fastest."""
         graph = graph_of(job)
         allowed = self.cluster.allowed_servers(job.job)
         inside = max(self.network.intra(server) for server in allowed)
@@ -683,7 +683,7 @@ class Stages(OnLinks):
         return max(busy) * (fill / self.micro_batches) + max(reduce_s)
 
     def high(self, job: Active) -> float:
-        """Return the seconds of an iteration with every replica alone on the worst server."""
+        """Return the seconds per iteration with every replica alone on the worst server."""
         graph = graph_of(job)
         allowed = self.cluster.allowed_servers(job.job)
         worst = worst_part(self.network, self.cluster, allowed)
@@ -698,7 +698,7 @@ class Stages(OnLinks):
 
 
 def graph_of(job: Active) -> Graph:
-    """Return the graph that every job has then."""
+    """Return the graph, which every job needs."""
     if job.job.graph is None:
         raise ValueError("speed stages: every job needs a graph")
     return job.job.graph
@@ -720,12 +720,12 @@ def make_speed(
         raise ValueError(f"unknown contention {contention!r}")
     if name == "fixed":
         if contention != "none":
-            raise ValueError(f"contention {contention}: no link matters to the speed fixed")
+            raise ValueError(f"contention {contention}: has no effect under speed fixed")
         return Fixed()
     if name not in (*ON_LINKS, "table", "proportional"):
         raise ValueError(f"unknown speed {name!r}")
     if cluster.pooled:
-        raise ValueError("count: a pool has no servers, so that no speed but fixed is defined")
+        raise ValueError("count: a pool has no servers, so only speed fixed is defined")
     if name == "table":
         return Table(cluster)
     if name == "proportional":

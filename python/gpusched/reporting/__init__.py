@@ -1,4 +1,4 @@
-"""Results for people: pictures, notes, and pages of HTML.
+"""Results for people: charts, notes, and HTML pages.
 
 Names are loaded on first use.
 """

@@ -1,4 +1,4 @@
-"""What stands around a table of results: captions, footnotes, remarks."""
+"""Texts around a table of results: captions, footnotes, remarks."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from gpusched.results.result import Result
     from gpusched.studies.comparison import Comparison
 
-IS_APPROXIMATE: Final = "by default not quite as published"
+IS_APPROXIMATE: Final = "default parameters deviate from the publication"
 
 
 def caption(comparison: Comparison) -> list[str]:
-    """What was compared: the workload, the cluster with the settings, and which part of them."""
+    """The workload, the cluster with the settings, and the part of the runs that is measured."""
     trace, cluster = comparison.trace, comparison.cluster
     span = float(trace.submit_s[-1] - trace.submit_s[0])
     workload = f"{trace.name}: {plural(len(trace), 'job')} submitted over {duration(span)}"
@@ -39,7 +39,7 @@ def caption(comparison: Comparison) -> list[str]:
     measured = []
     if comparison.window is not None:
         count = plural(int(np.count_nonzero(comparison.counted)), "job")
-        measured = [f"metrics: of the run {comparison.window}; {count} submitted in it"]
+        measured = [f"metrics cover the run {comparison.window}; {count} submitted in it"]
     spec = first.spec
     settings = f"placement {spec.placement}, predictor {spec.predictor}, seed {spec.seed}"
     if not has_flag_of("speed", spec.speed, "steady"):
@@ -53,18 +53,18 @@ def caption(comparison: Comparison) -> list[str]:
 
 
 def _load(comparison: Comparison, first: Result) -> float:
-    """Return the load of the whole run, which a summary of all of it tells."""
+    """Return the load of the whole run, as in its summary."""
     if comparison.window is not None:
         return float(first.metric("load"))
     return float(next(iter(comparison.summaries.values()))["load"])
 
 
 def footnotes(comparison: Comparison) -> list[str]:
-    """Explain the marks in the table."""
+    """Explain the marks of the table."""
     results = comparison.results
     notes = []
     if sum(not result.clairvoyant for result in results.values()) > 1:
-        notes.append(f"{MARK} best of its metric, of those that could be deployed")
+        notes.append(f"{MARK} best value among deployable policies")
     if any(result.clairvoyant for result in results.values()):
         notes.append(f"{CLAIRVOYANT} {SEES_TRUTH}")
     used = dict.fromkeys(result.spec.policy.partition(":")[0] for result in results.values())
@@ -79,7 +79,7 @@ def footnotes(comparison: Comparison) -> list[str]:
 
 
 def _tenths(comparison: Comparison) -> list[str]:
-    """Say how far the order of the policies holds within the trace."""
+    """Report how stable the order of the policies is within the trace."""
     found = comparison.tenths() if len(comparison.results) > 1 else {}
     if not found:
         return []
@@ -91,12 +91,12 @@ def _tenths(comparison: Comparison) -> list[str]:
     baseline = next(iter(comparison.results))
     return [
         f"mean JCT against {baseline} in ten parts of the trace: {told}",
-        "one trace: exact for these jobs; for others like them run several seeds",
+        "one trace: exact for these jobs; run several seeds for conclusions on similar workloads",
     ]
 
 
 def remarks(comparison: Comparison) -> list[str]:
-    """Rejected rows and jobs with their reasons, and the warnings, each one line."""
+    """Rejected rows and jobs with their reasons, and the warnings, one line each."""
     lines = [f"left out of the trace: {line}" for line in comparison.trace.rejects.lines()]
     lines += of_results(comparison.results)
     if comparison.unfinished:

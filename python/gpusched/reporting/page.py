@@ -1,4 +1,4 @@
-"""Pages of HTML: one file each, without a network, from templates that extend one."""
+"""HTML pages: one file each, without a network, from templates that extend one."""
 
 from __future__ import annotations
 
@@ -49,39 +49,39 @@ def render(template: str, **values: Any) -> str:
     Parameters
     ----------
     template
-        A file of ``assets``, which extends ``page.html.j2``.
+        A file of ``assets`` that extends ``page.html.j2``.
     values
-        What it names. Texts are escaped, unless they are ``markupsafe.Markup``; a template calls
-        ``figure(chart)`` and ``legend(labels)`` itself.
+        Its variables. Strings are escaped, unless they are ``markupsafe.Markup``; templates call
+        ``figure(chart)`` and ``legend(labels)`` themselves.
     """
     return _environment().get_template(template).render(**values)
 
 
 def asset(name: str) -> Markup:
-    """Return a style or a script of the pages.
+    """Return a stylesheet or a script of the pages.
 
     Raises
     ------
     FileNotFoundError
-        In a checkout where the script of the charts was not made yet; the message says how.
+        In a checkout without the built script of the charts; the message says how to make it.
     """
     file = files("gpusched.reporting").joinpath("assets", name)
     if name == "vega.js" and not file.is_file():
         raise FileNotFoundError(
-            f"{name}, the script of pages, comes with the wheel; a checkout that runs from python/ "
-            "makes it by: python cmake/vega.py"
+            f"{name}, the script of pages, comes with the wheel; in a checkout, make it "
+            "with: python cmake/vega.py"
         )
     return Markup(file.read_text(encoding="utf-8"))
 
 
 def in_script(value: Any) -> Markup:
-    """Write a value as JSON, so that nothing in it can end the element that it stands in."""
+    """Write a value as JSON that cannot end the surrounding element."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
 def _colours() -> Markup:
-    """Return the colours of scales as variables of the page: light, dark, and light on paper."""
+    """Return the colours of scales as CSS variables: light, dark, and light on paper."""
     light, dark = (
         ";".join(
             f"--{name}-{index}:{colour}"
@@ -104,11 +104,11 @@ def figure_html(chart: Any, *, before: str = "", kind: str = "") -> Markup:
     Parameters
     ----------
     chart
-        Of :func:`gpusched.reporting.drawing.style.picture`, or its :func:`specification`.
+        From :func:`gpusched.reporting.drawing.style.picture`, or its :func:`specification`.
     before
         HTML between the caption and the chart.
     kind
-        ``"wide"`` for a figure that takes the whole width where others stand side by side.
+        ``"wide"`` for a figure of full width where others are next to each other.
     """
     spec = chart if isinstance(chart, dict) else specification(chart)
     name, caption = spec["usermeta"]["name"], spec["usermeta"]["caption"]
@@ -124,13 +124,13 @@ def figure_html(chart: Any, *, before: str = "", kind: str = "") -> Markup:
 
 
 def specification(chart: Any) -> dict[str, Any]:
-    """Return a chart of our own in Vega-Lite, unchecked: checks take longer than all else."""
+    """Return one of our charts in Vega-Lite without validation, which dominates the time."""
     made: dict[str, Any] = chart.to_dict(validate=False)
     return made
 
 
 def page_spec(spec: dict[str, Any]) -> dict[str, Any]:
-    """Return a specification without what the page says itself, as wide as there is room."""
+    """Return a specification without texts that the page has, as wide as there is room."""
     said = ("$schema", "config", "title", "description", "usermeta")
     spec = {name: part for name, part in spec.items() if name not in said}
     for part in style.encodings_of_policies(spec):
@@ -152,9 +152,9 @@ def legend_html(
     Parameters
     ----------
     labels
-        All policies, whose order gives their colours.
+        All policies, in the order of their colours.
     shown
-        Those that have a button; None: all.
+        Those with a button; None: all.
     """
     if len(labels) < 2:
         return Markup("")

@@ -1,9 +1,9 @@
-"""Pictures, one function each: those of the report, and those of a study.
+"""Charts, one function each: those of the report, and those of a study.
 
-The pictures of the report are of a result or a comparison; ``lines``, ``heat_map``,
-``cdf_over_seeds``, ``forest_plot``, ``pareto`` and ``sensitivity`` are of a study, ``tuning`` is of
-a search. Each returns a chart of Altair, which notebooks show; ``save`` writes it as PDF, SVG or
-PNG at the width of a paper.
+Charts of the report take a result or a comparison; ``lines``, ``heat_map``, ``cdf_over_seeds``,
+``forest_plot``, ``pareto`` and ``sensitivity`` take a study, ``tuning`` takes a search. Each
+returns an Altair chart for notebooks; ``save`` writes it as PDF, SVG or PNG at the width of a
+paper.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One self-contained HTML page of a comparison: :func:`write_report`."""
+"""Write a comparison as one self-contained HTML page: :func:`write_report`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from gpusched.schedules.series import Series
     from gpusched.studies.comparison import Comparison
 
-_TRUTH = "which sees the true service times"
+_TRUTH = "which uses true run times"
 
 
 def headline(comparison: Comparison) -> list[str]:
@@ -82,14 +82,13 @@ def _deadlines(comparison: Comparison) -> list[str]:
         return []
     label, clairvoyant = found
     shares = {
-        name: f"{100 * row.get('dsr', math.nan):.1f} %"
-        for name, row in comparison.summaries.items()
+        name: f"{100 * row.get('dsr', math.nan):.1f}%" for name, row in comparison.summaries.items()
     }
     sentence = f"{_lead(comparison, label)} the most deadlines met: {shares[label]}."
     bound = comparison.summaries[label].get("dsr_bound", math.nan)
     if math.isfinite(bound):
         sentence += (
-            f" No schedule of these jobs meets more than {math.ceil(1_000 * bound) / 10:g} %."
+            f" No schedule of these jobs meets more than {math.ceil(1_000 * bound) / 10:g}%."
         )
     if clairvoyant is not None:
         sentence += f" {_marked(comparison, clairvoyant)}, {_TRUTH}, meets {shares[clairvoyant]}."
@@ -99,9 +98,9 @@ def _deadlines(comparison: Comparison) -> list[str]:
 def _best_two(
     comparison: Comparison, key: str, better: Literal["lower", "higher"]
 ) -> tuple[str, str | None] | None:
-    """Return the best that could be deployed, and a clairvoyant one that is better still.
+    """Return the best deployable policy, and a clairvoyant one that is better still.
 
-    The best of all, if none could be deployed; None if the metric is undefined for all.
+    The best of all, if none is deployable; None if the metric is undefined for all.
     """
     overall = best(comparison, key, better, deployable=False)
     deployable = best(comparison, key, better, deployable=True)
@@ -115,19 +114,19 @@ def _best_two(
 
 
 def _lead(comparison: Comparison, label: str) -> str:
-    """``srtf † has``, with what it was chosen from."""
+    """Introduce the best policy and those it was chosen from: ``srtf † has``."""
     results = comparison.results
     deployable = [name for name, result in results.items() if not result.clairvoyant]
     if not deployable:
         return (
-            f"None of these policies could be deployed: all see the true service times. "
+            f"None of these policies is deployable: all use true run times. "
             f"Of them, {_marked(comparison, label)} has"
         )
     if len(deployable) == len(results):
         return f"{label} has"
     if len(deployable) == 1:
-        return f"{label}, the only one of these that could be deployed, has"
-    return f"Of the policies that could be deployed, {label} has"
+        return f"{label}, the only deployable one of these, has"
+    return f"Of the deployable policies, {label} has"
 
 
 def _marked(comparison: Comparison, label: str) -> str:
@@ -135,21 +134,21 @@ def _marked(comparison: Comparison, label: str) -> str:
 
 
 def _room(comparison: Comparison, label: str) -> str:
-    """How far from the best possible the mean JCT is, at most.
+    """Bound how far the mean JCT is from the best possible.
 
     The gap is relative to the bound, the room for improvement to the mean itself. It is rounded
-    up: the sentence must stay true.
+    up, so that the sentence stays true.
     """
     gap = comparison.summaries[label].get("gap", math.nan)
     if not math.isfinite(gap):
         return ""
     room = math.ceil(1_000 * gap / (1 + gap)) / 10
-    return f" No schedule of these jobs can lower that by more than {room:g} %."
+    return f" No schedule of these jobs can lower it by more than {room:g}%."
 
 
 _BARS: Final = 7_500
 _MOST_MAPPED: Final = 12
-"""Policies whose servers and jobs are drawn; of more, the chosen one and the first ones."""
+"""Policies with charts of servers and jobs; of more, the one in focus and the first ones."""
 
 
 def _job_charts(comparison: Comparison) -> Iterator[Any]:
@@ -170,7 +169,7 @@ def _over_time(comparison: Comparison) -> list[Any]:
 
 
 def _series(comparison: Comparison, result: Result) -> Series:
-    """Return a series, which is large: kept only where it is asked for again."""
+    """Return a series, which is large: cached only if it is needed again."""
     first = chosen(comparison)
     if first is not None and result is comparison.results[first]:
         return result.series
@@ -178,10 +177,10 @@ def _series(comparison: Comparison, result: Result) -> Series:
 
 
 def _mapped(comparison: Comparison) -> Comparison:
-    """Return the policies that tell of servers, but not too many of them."""
+    """Return the policies whose runs record servers, up to a limit."""
     labels = [label for label, r in comparison.results.items() if knows_servers(r)]
     first = chosen(comparison)
-    labels.sort(key=lambda label: label != first)  # so that it is among them
+    labels.sort(key=lambda label: label != first)  # keep the one in focus
     return comparison.select(labels[:_MOST_MAPPED])
 
 
@@ -199,30 +198,30 @@ def write_report(
     warm_up_s: float | None = None,
     tail_s: float | None = None,
 ) -> None:
-    """Write the report of ``comparison`` as one HTML file that needs no network.
+    """Write a comparison as one HTML file that needs no network.
 
-    It holds the answer, the table of metrics, the distributions of JCT and wait, both by number of
-    GPUs and by user, tables of waits by these and by queue, group, type and month, allocation and
-    queue over time (where links are shared the slowdowns and the rings, too), the servers over time
-    and a window of the timeline, what was left out and warned about, the settings, the version and
-    the digests. No chart is drawn from more than 2,000 rows, however many jobs there are; captions
-    say by which rule points are left out. :mod:`gpusched.plot` draws its pictures one by one.
+    It has the conclusion, the table of metrics, the distributions of JCT and wait, both by number
+    of GPUs and by user, tables of waits by these and by queue, group, type and month, allocation
+    and queue over time (with shared links also slowdowns and jobs per link), the servers over time
+    and a window of the timeline, rejected rows and warnings, settings, version and digests. No
+    chart has more than 2,000 rows, however many jobs there are; captions say how points were
+    thinned. :mod:`gpusched.plot` draws the charts one by one.
 
     Parameters
     ----------
     comparison
-        What to report; a single result will do.
+        The comparison, or a single result.
     path
-        The file, which is overwritten.
+        The file to write.
     assumptions
-        Choices that were made for the user, to be named beside the workload.
+        Choices made for the user, shown with the workload.
     window_s
-        Of the timeline: from and to, in seconds since the first submission. None takes the whole
-        run, or as much around the longest queue as has few enough bars.
+        Window of the timeline: from and to, in seconds since the first submission. None takes the
+        whole run, or a window around the longest queue with few enough bars.
     warm_up_s, tail_s
-        Let the figures, and the charts of jobs, be of a part of the runs, see
-        :meth:`gpusched.Result.summary`; None and None: of the part that the comparison is of.
-        What is drawn over time is of the whole runs.
+        Measure a part of the runs in the metrics and charts of jobs, see
+        :meth:`gpusched.Result.summary`; None and None: the window of the comparison. Charts over
+        time cover the whole runs.
 
     Returns
     -------
@@ -292,16 +291,16 @@ def render_report(
 
 
 def _apart(comparison: Comparison) -> Comparison:
-    """Return the comparison with results that remember apart.
+    """Return the comparison with copies of its results that have their own caches.
 
-    What a part of the page needs of long runs is as large as these, and goes with it.
+    What a part of the page computes from long runs is large, and is freed with the copy.
     """
     results = {label: copy.copy(result) for label, result in comparison.results.items()}
     return replace(comparison, results=results)
 
 
 def _sources(comparison: Comparison) -> list[str]:
-    """Where the jobs come from, and the fingerprint by which they are known again."""
+    """The source of the jobs, and the digest that identifies them."""
     lines = [f"trace: {comparison.trace.source}", f"cluster: {comparison.cluster}"]
     for result in list(comparison.results.values())[:1]:
         lines.insert(1, f"SHA-256 of its jobs: {result.spec.trace.sha256}")

@@ -1,4 +1,4 @@
-"""The page of a sizing, and its pictures: a metric by servers, mixes of types, and how sure."""
+"""The page of a sizing and its charts: metric by servers, mixes of types, confidence."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ else:
 
 _HEADINGS: Final = {
     "gpus": "GPUs", "jobs_without": "jobs not run", "is_met": "goal met", "wall_s": "wall time",
-    "hourly_price": "price of an hour",
+    "hourly_price": "price per hour",
 }  # fmt: skip
 
 
@@ -36,13 +36,13 @@ def write_sizing(
 ) -> None:
     """Write a sizing as one HTML file that needs no network.
 
-    It holds the answer, each metric against the servers with its goal, of two types the mixes that
-    were run, how sure the answer is, and all runs.
+    It has the answer, each metric against the servers with its goal, for two types the mixes that
+    were run, the confidence of the answer, and all runs.
 
     Parameters
     ----------
     assumptions
-        Choices that were made for the user, to be named beside the answer.
+        Choices made for the user, shown with the answer.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def render_sizing(sizing: Sizing, assumptions: Sequence[str] = ()) -> str:
 
 
 def charts_of(sizing: Sizing) -> Iterator[Any]:
-    """Yield the pictures of a sizing."""
+    """Yield the charts of a sizing."""
     if len(sizing.kinds.types) == 2:
         yield mixes_of_two(sizing)
     for goal in sizing.goals.goals:
@@ -92,7 +92,7 @@ def charts_of(sizing: Sizing) -> Iterator[Any]:
 
 
 def metric_by_servers(sizing: Sizing, goal: Goal) -> Any:
-    """Draw a metric of all runs against their servers (of mixes: their GPUs), and its goal."""
+    """Draw a metric of all runs against their servers (for mixes: their GPUs), and its goal."""
     metric, is_mix = METRICS.find(goal.metric), len(sizing.kinds.types) > 1
     runs = sorted(sizing.runs, key=lambda run: _size(sizing, run))
     values = [run.values[goal.metric] for run in runs]
@@ -114,7 +114,7 @@ def metric_by_servers(sizing: Sizing, goal: Goal) -> Any:
         x=alt.X("x:Q", title=name, scale=scale, axis=whole), y=alt.Y("y:Q", **y_axis)
     )
     bound = alt.Chart(alt.InlineData(values=[{"y": goal.bound, "text": str(goal)}]))
-    # On the left are the smallest clusters, far beyond the goal: there is room on its other side.
+    # On the left are the smallest clusters, far from the goal: there is room on its other side.
     below = goal.operator in "<="
     layers = [
         bound.mark_rule(style="limit").encode(y=alt.Y("y:Q")),
@@ -135,7 +135,7 @@ def metric_by_servers(sizing: Sizing, goal: Goal) -> Any:
 
 
 def mixes_of_two(sizing: Sizing) -> Any:
-    """Draw which counts of two types met the goals, and the line of what costs as much."""
+    """Draw which counts of two types met the goals, and the line of equal price."""
     rows = [
         _row(sizing, run) | {"x": run.counts[0], "y": run.counts[1], "text": "-"}
         for run in sizing.runs
@@ -165,16 +165,16 @@ def mixes_of_two(sizing: Sizing) -> Any:
         alt.layer(*layers, data=alt.InlineData(values=rows), width=style.WIDTH, height=340),
         "mixes",
         "Mixes that were run",
-        "Which counts of the two types met the goals. The dashed line is as dear as the answer.",
+        "Which counts of the two types met the goals. The dashed line marks the answer's price.",
         [f"{each['counts']}: {each['outcome']}" for each in rows],
     )
 
 
 def enough_by_servers(sure: SizeConfidence, servers: int) -> Any:
-    """Draw for what share of the traces that were drawn again so many servers are enough."""
+    """Draw the share of resamples for which a number of servers suffices."""
     needed = sorted({int(count) for count in sure.servers if count >= 0})
     rows = [{"x": x, "share": sure.share_with(x)} for x in (needed[0] - 1, *needed)]
-    upright = alt.Y("share:Q", title="share of the traces", axis=alt.Axis(format="%"),
+    upright = alt.Y("share:Q", title="share of the resamples", axis=alt.Axis(format="%"),
                     scale=alt.Scale(domain=[0, 1]))  # fmt: skip
     across = alt.X("x:Q", title="servers", scale=alt.Scale(zero=False),
                    axis=alt.Axis(format=",d", tickMinStep=1))  # fmt: skip
@@ -192,8 +192,8 @@ def enough_by_servers(sure: SizeConfidence, servers: int) -> Any:
     return style.picture(
         alt.layer(*layers, data=alt.InlineData(values=rows), width=style.WIDTH, height=300),
         "enough",
-        f"Enough for how many of {len(sure.meets):,} traces of the same weeks",
-        "The share of the traces drawn again for which so many servers are enough.",
+        f"Servers needed in {len(sure.meets):,} bootstrap resamples",
+        "The share of the resamples for which a number of servers suffices.",
         [f"{each['x']} servers: {each['share']:.0%}" for each in rows],
     )
 
@@ -234,7 +234,7 @@ def _counts(sizing: Sizing, run: SizingRun) -> str:
 
 
 def _near_the_answer(sizing: Sizing, x: Sequence[int]) -> list[float]:
-    """Return the ends of the axis: the largest that was tried is far off, and says little."""
+    """Return the ends of the axis, without the largest size, which is far off."""
     near = x
     if sizing.counts is not None:
         answer = _size(sizing, next(run for run in sizing.runs if run.counts == sizing.counts))
@@ -246,7 +246,7 @@ def _near_the_answer(sizing: Sizing, x: Sequence[int]) -> list[float]:
 
 
 def _floor(metric: Metric, values: Sequence[float], bound: float) -> float | None:
-    """Return where zero is on the logarithmic axis of a time; None of a linear axis."""
+    """Return where zero is drawn on the logarithmic axis of a time; None on a linear axis."""
     if metric.unit != "s" or bound <= 0:
         return None
     return 10.0 ** math.floor(math.log10(min([bound, *(v for v in values if v > 0)]) / 3))
@@ -279,14 +279,14 @@ def runs_table(sizing: Sizing) -> str:
 
 
 def heading_of(column: str) -> str:
-    """Write the name of a column of the runs as a person reads it."""
+    """Format the name of a column of the runs."""
     if column in METRICS.own():
         return METRICS.find(column).label
     return _HEADINGS.get(column, column.replace("_", " "))
 
 
 def cell_text(column: str, value: Any) -> str:
-    """Write one cell of the runs as a person reads it."""
+    """Format one cell of the runs."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if column == "hourly_price":

@@ -1,4 +1,4 @@
-"""The tables of the report as HTML; what comes from outside is text, never markup."""
+"""The tables of the report as HTML; external strings are always escaped."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from gpusched.studies.comparison import Comparison
 
 MOST_GROUPS: Final = 30
-"""Rows of a table: the groups that held most GPU time; the others are counted."""
+"""Rows of a table: the groups with the most GPU time; the others are counted."""
 _SHOWN: Final = ("p50_wait_s", "p95_wait_s", "p99_wait_s")
 _LEAD: Final = (
-    '<p class="footnote">Time without GPUs of the finished jobs: half of them, 95 % and 99 % '
-    "waited no longer. A heading sorts by the 95 %.</p>"
+    '<p class="footnote">Total wait of the finished jobs: half, 95% and 99% of them '
+    "waited at most this long. Headings sort by the 95%.</p>"
 )
 _TITLES: Final = {
     "gpus": "number of GPUs", "user": "user", "queue": "queue", "group": "group",
-    "type": "GPU type that jobs held", "month": "month of submission",
+    "type": "GPU type of the job", "month": "month of submission",
 }  # fmt: skip
 
 
 def metrics_table(comparison: Comparison) -> str:
-    """Return a row per policy, which buttons in the headings sort."""
+    """Return a row per policy; buttons in the headings sort them."""
     rows = list(comparison.summaries.values())
     shown = columns(rows)
     head = map(_heading, shown)
@@ -59,12 +59,12 @@ def policy_html(label: str, result: Result, *, is_best: bool = False) -> str:
         marks += f'<abbr title="{IS_APPROXIMATE}">{APPROXIMATE}</abbr>'
     name = f"{escape(label)}&nbsp;{marks}" if marks else escape(label)
     if is_best and not result.clairvoyant:
-        name += " <small>lowest to deploy</small>"
+        name += " <small>lowest deployable</small>"
     return name
 
 
 def settings_table(comparison: Comparison) -> str:
-    """Return what each policy ran with, and the digest by which its schedule is known again."""
+    """Return the settings of each policy, and the digest that identifies its schedule."""
     names = ["placement", "predictor", "seed"]
     if not all(result.is_fixed for result in comparison.results.values()):
         names += ["speed", "contention"]
@@ -80,7 +80,7 @@ def settings_table(comparison: Comparison) -> str:
 
 
 def wait_tables(comparison: Comparison) -> str:
-    """Return a section with a table for every way in which the jobs fall into groups."""
+    """Return a section with a table for every grouping of the jobs."""
     if not comparison.results:
         return ""
     tables = [(by, _waits(comparison, by)) for by in _groupings(comparison)]
@@ -90,7 +90,7 @@ def wait_tables(comparison: Comparison) -> str:
         for by, table in tables
         if table
     ]
-    return f"<h2>Who waits</h2>{_LEAD}{''.join(parts)}"
+    return f"<h2>Waiting times</h2>{_LEAD}{''.join(parts)}"
 
 
 def _groupings(comparison: Comparison) -> Iterator[str]:
@@ -108,7 +108,7 @@ def _groupings(comparison: Comparison) -> Iterator[str]:
 
 
 def _waits(comparison: Comparison, by: str) -> str:
-    """Return a row for each group and a column for each policy; nothing of a single month."""
+    """Return a row per group and a column per policy; empty for a single month."""
     frame = comparison.by(by)
     names = frame[by].unique(maintain_order=True)
     if by == "month" and len(names) < 2:
@@ -127,12 +127,12 @@ def _waits(comparison: Comparison, by: str) -> str:
         for name, of in rows.items()
     ]
     left = len(names) - len(rows)
-    more = f'<p class="footnote">{left:,} more, of less GPU time, are not shown.</p>'
+    more = f'<p class="footnote">{left:,} more with less GPU time are not shown.</p>'
     return grid(f"waits by {_TITLES[by]}", head, body) + (more if left else "")
 
 
 def _jobs(of: dict[str, dict[str, Any]]) -> str:
-    """Write how many jobs a group has; which types a job held depends on the policy."""
+    """Format the number of jobs of a group, a range if it depends on the policy."""
     counts = [int(each["num_jobs"]) for each in of.values()]
     low, high = min(counts), max(counts)
     text = f"{low:,}" if low == high else f"{low:,}-{high:,}"
@@ -148,14 +148,14 @@ def _percentiles(of: dict[str, Any] | None) -> str:
 
 
 def definitions(comparison: Comparison) -> str:
-    """Return what the metrics of the table mean."""
+    """Return the definitions of the table's metrics."""
     shown = [column.metric for column in columns(comparison.summaries.values())]
     terms = "".join(f"<dt>{escape(m.label)}</dt><dd>{escape(m.summary)}</dd>" for m in shown)
     return f"<dl>{terms}</dl>"
 
 
 def paragraphs(lines: Iterable[Any], kind: str) -> str:
-    """Return a paragraph of a class for each line."""
+    """Return a paragraph with a class for each line."""
     return "".join(f'<p class="{kind}">{escape(str(line))}</p>' for line in lines)
 
 
@@ -167,14 +167,14 @@ def items(lines: Iterable[str]) -> str:
 def grid(
     label: str, headings: Iterable[str], rows: Iterable[str], attributes: str = "", above: str = ""
 ) -> str:
-    """A table that scrolls in its own box, by keys as well.
+    """A table that scrolls in its own box, also with the keyboard.
 
     Parameters
     ----------
     headings, rows
-        As of :func:`heading` or :func:`sorting`, and of :func:`row`.
+        From :func:`heading` or :func:`sorting`, and from :func:`row`.
     above
-        What the table has before its headings, such as a caption.
+        HTML before the headings, such as a caption.
     """
     return (
         f'<div class="scroll" role="region" aria-label="{label}" tabindex="0"><table{attributes}>'
@@ -198,12 +198,12 @@ def sorting(html: str, first: str = "", title: str | None = None) -> str:
 
 
 def row(name: str, cells: Iterable[str], attributes: str = "") -> str:
-    """A row that is named by its first cell, in HTML; the others are of :func:`figure`."""
+    """A row named by its first cell, in HTML; the others are from :func:`figure`."""
     return f'<tr{attributes}><th scope="row">{name}</th>{"".join(cells)}</tr>'
 
 
 def figure(text: str, value: Any = None, *, is_best: bool = False) -> str:
-    """A cell; ``value`` is what it is sorted by, if that is a number."""
+    """A cell; ``value`` is its sort key, if it is a number."""
     is_number = isinstance(value, int | float) and math.isfinite(value)
     number = f' data-value="{float(value)!r}"' if is_number else ""
     best = ' class="best"' if is_best else ""

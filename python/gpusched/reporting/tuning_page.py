@@ -1,4 +1,4 @@
-"""The page of a search, and its picture: trials, the best so far, and the baseline."""
+"""The page of a search and its chart: trials, the best so far, and the baseline."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _MOST_TRIALS: Final = 1_000
 
 
 def tuning(source: Tuning) -> alt.LayerChart:
-    """Draw what each trial of a search achieved in the whole search window.
+    """Draw the result of each trial of a search in the whole search window.
 
     Trials that were pruned or failed have no point.
 
     Parameters
     ----------
     source
-        What :func:`gpusched.tune` returned.
+        The result of :func:`gpusched.tune`.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def tuning(source: Tuning) -> alt.LayerChart:
     Raises
     ------
     TypeError
-        If the source is no search.
+        If the source is not a search.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def tuning(source: Tuning) -> alt.LayerChart:
         made,
         "tuning",
         f"{metric.label} by trial",
-        f"What each trial achieved in the whole search window: {source.counts}. "
+        f"Each trial in the whole search window: {source.counts}. "
         f"{metric.label}: {source.better} is better.",
         findings,
     )
@@ -124,16 +124,16 @@ def write_tuning(
 ) -> None:
     """Write a search as one HTML file that needs no network.
 
-    It holds the best policy, what the best few and the baseline achieved in the search and on the
-    jobs that it never saw, side by side, what speaks against the best one, the course of the
-    search, what was searched, and all trials.
+    It has the best policy, the results of the best few and the baseline in the search and on the
+    held-out jobs, warnings about the best one, the course of the search, the search space, and all
+    trials.
 
     Parameters
     ----------
     path
-        The file, which is overwritten.
+        The file to write.
     assumptions
-        Choices that were made for the user, to be named at the top.
+        Choices made for the user, shown at the top.
 
     Returns
     -------
@@ -163,12 +163,12 @@ def render_tuning(found: Tuning, assumptions: Sequence[str] = ()) -> str:
     title = found.study.title or found.study.name
     headings, rows = found.rows
     body = [
-        "<h2>Search and held-out jobs side by side</h2>",
+        "<h2>Search and held-out jobs</h2>",
         table_of(headings, rows, is_first_best=True),
         paragraphs(
             [
-                f"Compared with {found.baseline}. The search chose by the columns of the search, "
-                "and never saw what was held out.",
+                f"Compared with {found.baseline}. The search selected by the search columns "
+                "and never saw the held-out jobs.",
                 " ".join(notes_of(found.compared)),
                 f"Recommended: {found.recommended}.",
             ],
@@ -176,7 +176,7 @@ def render_tuning(found: Tuning, assumptions: Sequence[str] = ()) -> str:
         ),
         f"<h2>Remarks</h2>{items(found.warnings)}" if found.warnings else "",
         f'<div class="figures">{figure_html(tuning(found), kind="wide")}</div>',
-        "<h2>What was searched</h2>",
+        "<h2>Search space</h2>",
         items(str(found.space).splitlines()),
         "<h2>Trials</h2>",
         _trials(found),
@@ -193,7 +193,7 @@ def render_tuning(found: Tuning, assumptions: Sequence[str] = ()) -> str:
 def table_of(
     headings: Sequence[str], rows: Sequence[Sequence[str]], *, is_first_best: bool = False
 ) -> str:
-    """Return a table of texts; the first row may be marked as the answer."""
+    """Return a table of strings; the first row may be marked as the answer."""
     body = [
         row(escape(name), map(figure, cells), " class=answer" if is_first_best and not at else "")
         for at, (name, *cells) in enumerate(rows)

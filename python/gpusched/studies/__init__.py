@@ -1,4 +1,4 @@
-"""Many runs: studies, comparisons, searches, sizes, what-ifs, and what their numbers tell.
+"""Many runs: studies, comparisons, searches, sizing, what-ifs, and their statistics.
 
 Names are loaded on first use.
 """

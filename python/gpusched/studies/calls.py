@@ -1,4 +1,4 @@
-"""A call as it runs on a worker: what was shared, its error as it travels back, and its end."""
+"""A call on a worker: its shared data, its result or error, and how it is stopped."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gpusched.base.supervision import StopScope
 
 _ALIGNMENT: Final = 64  # of any array
 _MOST_LOADED: Final = 16
-# How often a worker looks whether its parent is there.
+# How often a worker checks that its parent still runs.
 _POLL_SECONDS: Final = 0.5
 
 _scopes: Final[dict[str, StopScope]] = {}
@@ -29,12 +29,12 @@ _scopes: Final[dict[str, StopScope]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a call made, or its error.
+    """The result of a call, or its error.
 
     Attributes
     ----------
     processor_s
-        Processor time of its process while it ran: its own where nothing else ran there.
+        Processor time of its process while it ran; includes calls that ran there at the same time.
     """
 
     made: Any = None
@@ -43,9 +43,9 @@ class Outcome:
 
 
 def outcome_in(scope: StopScope, run: Callable[..., Any], *args: Any) -> Outcome:
-    """Call under a scope that can stop it; an error is a value, so that all else is the worker's.
+    """Call under a scope that can stop it; return errors, so that others are the worker's own.
 
-    ``sys.exit()`` in a policy ends its run, and not the worker.
+    ``sys.exit()`` in a policy ends its run, not the worker.
     """
     began_s = time.process_time()
     try:
@@ -61,13 +61,13 @@ def outcome_in(scope: StopScope, run: Callable[..., Any], *args: Any) -> Outcome
 
 
 def outcome_of(study: str, run: Callable[..., Any], *args: Any) -> Outcome:
-    """Do the same in another process, on behalf of a study that can end its calls there."""
+    """Do the same in another process, for a study that can stop its calls there."""
     outcome = outcome_in(_scope_of(study), run, *args)
     return outcome if outcome.error is None else Outcome(error=_portable(outcome.error))
 
 
 def end_calls_of(study: str) -> None:
-    """End the calls of a study in this process, also those that are still to come."""
+    """Stop the calls of a study in this process, also those not yet begun."""
     _scope_of(study).set()
 
 
@@ -76,7 +76,7 @@ def _scope_of(study: str) -> StopScope:
 
 
 def _portable(error: Exception) -> Exception:
-    """Return an error that survives the way to another process, with where it was raised."""
+    """Return a copy of an error that can be pickled, with its traceback."""
     trace = "".join(traceback.format_exception(error))
     try:
         pickle.loads(pickle.dumps(error))
@@ -90,7 +90,7 @@ def _portable(error: Exception) -> Exception:
 class SharedFile:
     """A value in a file that processes of this machine map: one copy in memory for all.
 
-    It arrives at a worker as the value itself, loaded once. The file goes when this object does.
+    Workers unpickle the value itself, once. The file is deleted with this object.
     """
 
     def __init__(self, value: Any, path: Path) -> None:
@@ -98,7 +98,7 @@ class SharedFile:
         head = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
         parts: list[bytes | memoryview] = [head, *(buffer.raw() for buffer in buffers)]
         places = []
-        with open(path, "wb") as file:  # nobody knows of it before it is whole
+        with open(path, "wb") as file:  # its path is handed out only once it is complete
             for part in parts:
                 file.write(bytes(-file.tell() % _ALIGNMENT))
                 begin = file.tell()
@@ -120,23 +120,22 @@ def _loaded(path: str, places: tuple[tuple[int, int], ...]) -> Any:
 
 
 def end_with_parent(parent: int, folder: str) -> None:
-    """Make this process one that ends when its parent does, and then removes the folder."""
+    """Make this process end when its parent does, and remove the folder then."""
 
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(_POLL_SECONDS)
-        shutil.rmtree(folder, ignore_errors=True)  # the parent was killed, and could not
+        shutil.rmtree(folder, ignore_errors=True)  # the parent was killed before it could
         os._exit(0)
 
     threading.Thread(target=watch, name="gpusched-parent", daemon=True).start()
 
 
 def end_if_starting() -> None:
-    """End this process if it is one that starts, and imports its parent's script for that.
+    """End this process if it is a worker that is starting and imports its parent's script.
 
-    The script has come to where it wants processes itself, so its main part has no guard. A worker
-    that ends here is one that its parent misses, and speaks of; what the script would do next, the
-    parent does.
+    The script needed processes at its top level, so its main part has no guard. The parent
+    notices the missing worker, reports it, and runs the rest of the script itself.
 
     Raises
     ------

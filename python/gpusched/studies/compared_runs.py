@@ -1,4 +1,4 @@
-"""Runs of a study compared: typical runs, pairs with a baseline, what is not beaten, warnings."""
+"""Compare the runs of a study: typical runs, pairs with a baseline, ranking, warnings."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 SEED: Final = "seed"
 Key = tuple[Any, ...]
-# What runs of equal axes may differ in.
+# Columns in which runs of equal axes may differ.
 _NOT_AXES: Final = frozenset(
     {"run", "digest", "wall_s", "clairvoyant", "warnings", "error", "repeat", SEED, UNSERVED,
      OTHERS}
@@ -56,7 +56,7 @@ _FULL: Final = 0.995
 
 @dataclass(frozen=True, eq=False)
 class ComparedRuns:
-    """Typical runs, and what each differs by from the baseline: see :func:`compare_runs`.
+    """Typical runs and their differences from the baseline, see :func:`compare_runs`.
 
     Attributes
     ----------
@@ -65,30 +65,30 @@ class ComparedRuns:
 
         - the columns of ``by`` and the axis;
         - ``num_seeds`` runs, and ``num_missing`` that failed or have no such value;
-        - ``typical``, ``low``, ``high``: of a typical run (:func:`typical`; by differences
-          :func:`signed_rank`), with what the intervals of the row reach, ``level``: below six
-          seeds they are ranges. Null limits of a single seed;
-        - ``mean``, ``worst``, ``worst_share``: the arithmetic mean of these runs, the worst of
-          them, and its share of their sum (of a ratio whose lower values are better);
-        - ``ratio``, ``ratio_low``, ``ratio_high``: of a typical pair with the baseline, or
-          ``difference``, ``difference_low``, ``difference_high``: as ``scale`` says;
+        - ``typical``, ``low``, ``high``: the typical run (:func:`typical`; for differences
+        :func:`signed_rank`) and its interval, whose coverage is ``level``; below six seeds it is
+        the range. Limits are null for a single seed;
+        - ``mean``, ``worst``, ``worst_share``: the arithmetic mean, the worst run, and its share of
+        of the sum (for ratios of metrics whose lower values are better);
+        - ``ratio``, ``ratio_low``, ``ratio_high``: the typical pair with the baseline, or
+        ``difference``, ``difference_low``, ``difference_high``, depending on ``scale``;
         - ``num_better`` of ``num_pairs``: seeds in which it was better than the baseline;
-        - ``p`` of no change, and ``p_adjusted`` by Holm for all comparisons of the frame;
-        - ``is_beaten``: whether another is better in the same setting, significantly and by 2 % or
-          more. Null where there is no choice: for what is ``is_clairvoyant`` beside others that
-          are not, what lets jobs pile up, and metrics that are neither better lower nor higher;
+        - ``p`` for no change, and ``p_adjusted`` by Holm for all comparisons of the frame;
+        - ``is_beaten``: whether another value is better in the same setting, significantly and by
+        2% or more. Null where this is not decided: ``is_clairvoyant`` next to others that are not,
+        growing queues, and metrics that are neither better lower nor higher;
         - ``growth``: the median of the metric ``growth`` over the seeds, if the runs have it;
-        - ``warnings``: what to know before it is believed.
+        - ``warnings``: caveats of the row.
     metric, axis, by, baseline
-        As they were asked for.
+        The arguments of the comparison.
     level
-        Of the intervals.
+        Coverage of the intervals.
     scale
-        ``"ratio"`` of positive values, ``"difference"`` of shares and of others.
+        ``"ratio"`` for positive values, ``"difference"`` for shares and others.
     better
         Whether ``"lower"`` or ``"higher"`` values are better, or ``"neutral"``.
     warnings
-        All that concerns more than a row, then each row's with its place.
+        Caveats of several rows first, then those of single rows with their place.
     """
 
     frame: pl.DataFrame
@@ -103,12 +103,12 @@ class ComparedRuns:
 
     @property
     def num_comparisons(self) -> int:
-        """Tests for which ``p_adjusted`` accounts."""
+        """The number of tests that ``p_adjusted`` corrects for."""
         return int(self.frame["p"].is_not_null().sum())
 
     @property
     def headline(self) -> list[str]:
-        """What it comes to, a sentence each; empty if there is nothing to choose from."""
+        """The conclusion, one string per sentence; empty if there is nothing to choose from."""
         return headline(self)
 
     def table(
@@ -117,29 +117,29 @@ class ComparedRuns:
         *,
         caption: str | None = None,
     ) -> str:
-        """Write the comparison as a table of a paper, or for programs.
+        """Format the comparison as a table for a paper, or for programs.
 
-        Typical runs with their intervals, means and worst seeds, the ratio to the baseline (of
-        shares and values that may be zero the difference), and the adjusted p. What is not beaten
-        is bold; ``*`` marks what differs significantly from the baseline.
+        The table has typical runs with intervals, means and worst seeds, the ratio to the baseline
+        (a difference for shares and values that may be zero), and the adjusted p. The best values
+        are bold; ``*`` marks significant differences from the baseline.
 
         Parameters
         ----------
         format
-            ``"markdown"``; ``"latex"`` for the package booktabs; ``"csv"`` or ``"json"``, of values
-            in base units.
+            ``"markdown"``; ``"latex"`` for the package booktabs; ``"csv"`` or ``"json"`` with
+            values in base units.
         caption
-            Put above; in LaTeX it makes the table a float.
+            Text above the table; in LaTeX it makes the table a float.
 
         Returns
         -------
         str
-            Ends in a line break; method and warnings stand below the table.
+            Ends in a line break; method and warnings are below the table.
 
         Raises
         ------
         ValueError
-            If the format is not known.
+            If the format is unknown.
 
         Examples
         --------
@@ -184,25 +184,24 @@ def compare_runs(
     Parameters
     ----------
     runs
-        One row per run: its ``seed``, its axes, and its metrics. Runs of equal ``seed`` saw the
-        same jobs and make a pair; failed ones have null. Of the columns ``clairvoyant`` and
-        ``growth``, where there are such, follows what could be deployed and where jobs pile up.
+        One row per run: its ``seed``, axes and metrics. Runs of equal ``seed`` had the same jobs
+        and make a pair; failed ones have null. The columns ``clairvoyant`` and ``growth``, if
+        present, show which policies could be deployed and where the queue grows without bound.
     metric
         The column that is compared.
     axis
         The column whose values are compared.
     by
-        The columns that make a setting; each setting is compared by itself.
+        The columns that make a setting; each setting is compared separately.
     baseline
         The value of the axis with which the others are compared; None: no pairs.
     level
-        Of the intervals, and one less the error of all tests of the table.
+        Coverage of the intervals; 1 - ``level`` is the error of all tests of the table.
     better
-        Which values are better; None: as the metric was registered, and ``"neutral"`` if it is no
+        Which values are better; None: as the metric is registered, ``"neutral"`` if it is not.
         registered one.
-    warm_up_s
-        Seconds at the start of each run that the metric leaves out; None: those of the column
-        ``warm_up_s``, if there is one. It is warned of runs at a load that leave out nothing.
+    Seconds at the start of each run that the metric leaves out; None: the column
+    ``warm_up_s``, if there is one. Runs under load without a warm-up cause a warning.
 
     Returns
     -------
@@ -211,8 +210,8 @@ def compare_runs(
     Raises
     ------
     ValueError
-        If a column is missing or no number, two runs of a setting have the same seed, no run has
-        the baseline, or an option is not known.
+        If a column is missing or not numeric, two runs of a setting have the same seed, no run has
+        the baseline, or an option is unknown.
 
     Examples
     --------
@@ -270,7 +269,7 @@ def compare_runs(
     for row in rows:
         if mark := growth_mark(row):
             row["warnings"].append(
-                f"jobs pile up (growth {mark}): its figures hold for this length alone"
+                f"jobs pile up (growth {mark}): its metrics depend on the trace length"
             )
     return ComparedRuns(
         frame=_frame(rows, runs, (*by, axis)),
@@ -286,7 +285,7 @@ def compare_runs(
 
 
 def _scale(metric: str, settings: dict[Key, Setting]) -> Scale:
-    """Ratios of what is positive, but for shares, of which differences say more."""
+    """Use ratios for positive metrics, but differences for shares."""
     known = metrics().get(metric)
     if known is not None and known.kind == "percent":
         return "difference"
@@ -300,7 +299,7 @@ def _limits(name: str, found: Estimate) -> dict[str, float]:
 
 
 def _typical(group: Group, scale: Scale, better: str, level: float) -> dict[str, Any]:
-    """What the runs of a row are like."""
+    """The statistics of the runs of a row."""
     values = group.values
     row: dict[str, Any] = {
         "num_seeds": len(values), "num_missing": len(group.missing), "num_pairs": len(values),
@@ -320,7 +319,7 @@ def _typical(group: Group, scale: Scale, better: str, level: float) -> dict[str,
 def _pair(
     group: Group, base: Group, scale: Scale, better: str, level: float, *, is_base: bool
 ) -> dict[str, Any]:
-    """What a row differs by from the baseline."""
+    """The differences of a row from the baseline."""
     if is_base:
         same = 1.0 if scale == "ratio" else 0.0
         return _limits(scale, Estimate(same, same, same, 1.0, 0, level)) if group.by_seed else {}
@@ -340,7 +339,7 @@ def _pair(
 def _judge(
     rows: list[dict[str, Any]], setting: Setting, scale: Scale, better: str, level: float
 ) -> None:
-    """Say of the rows of a setting which are beaten, by the seeds that all have."""
+    """Mark which rows of a setting are beaten, judged by the seeds that all have."""
     judged = [row for row in rows if row["num_seeds"] and not growth_mark(row)]
     if any(not row["is_clairvoyant"] for row in rows):
         judged = [row for row in judged if not row["is_clairvoyant"]]
@@ -406,7 +405,7 @@ def _frame(rows: list[dict[str, Any]], runs: pl.DataFrame, keys: tuple[str, ...]
 
 
 def _placed(rows: list[dict[str, Any]], keys: tuple[str, ...]) -> list[str]:
-    """Each row's warnings; one that several rows have stands once, with their number."""
+    """Each row's warnings; one that applies to several rows is listed once, with their number."""
     places: dict[str, list[str]] = {}
     for row in rows:
         where = ", ".join(str(row[name]) for name in keys)
@@ -435,9 +434,8 @@ class Group:
     is_clairvoyant
         Whether any run saw the true run times.
     unserved, others
-        The part of the GPU time that jobs ask for which a run did not finish, or which some of the
-        runs compared did and others did not: of the seed where it is most. 0 for metrics of all
-        jobs.
+        The share of the requested GPU time that a run did not finish, or that only some of the
+        runs compared finished: the largest over the seeds. 0 for metrics of all jobs.
     """
 
     by_seed: dict[Any, float] = field(default_factory=dict)
@@ -449,16 +447,16 @@ class Group:
 
     @property
     def median_growth(self) -> float | None:
-        """Over the runs; None if none has it."""
+        """The statistic over the runs; None if no run has a value."""
         return float(np.median(self.growth)) if self.growth else None
 
     @property
     def values(self) -> Float64:
-        """One value a seed."""
+        """One value per seed."""
         return np.array(list(self.by_seed.values()), np.float64)
 
     def in_order(self) -> Group:
-        """The same by rising seed, so that the order of the runs decides nothing."""
+        """The same sorted by seed, so that the order of the runs does not matter."""
 
         def place(seed: Any) -> tuple[bool, Any]:
             return seed is None, seed
@@ -467,7 +465,7 @@ class Group:
         return replace(self, by_seed=by_seed, missing=sorted(self.missing, key=place))
 
     def pairs(self, baseline: Group) -> tuple[Float64, Float64]:
-        """Values of both at the seeds that both have."""
+        """The values of both at their common seeds."""
         seeds = [seed for seed in self.by_seed if seed in baseline.by_seed]
         mine, other = (
             np.array([group.by_seed[seed] for seed in seeds], np.float64)
@@ -476,12 +474,12 @@ class Group:
         return mine, other
 
     def is_of_others_than(self, other: Group) -> bool:
-        """Whether the two finish jobs that are too different for a change to say anything."""
+        """Whether the two finish too different sets of jobs for a comparison."""
         apart = abs(self.unserved - other.unserved)
         return max(apart, self.others, other.others) > MOST_LEFT
 
     def unpaired(self, other: Group) -> list[Any]:
-        """Seeds that this one has and the other has not."""
+        """Seeds that this group has and the other lacks."""
         return [seed for seed in self.by_seed if seed not in other.by_seed]
 
 
@@ -492,13 +490,13 @@ Setting = dict[Any, Group]
 def _settings_of(
     runs: pl.DataFrame, metric: str, axis: str, by: Sequence[str]
 ) -> dict[Key, Setting]:
-    """Group the runs by setting and by value of the axis, in the order of the whole frame.
+    """Group the runs by setting and by value of the axis, in the order of the frame.
 
     Raises
     ------
     ValueError
-        If a column is missing, the metric is no number, or two runs of a group have the same seed:
-        the message names the columns in which they differ.
+        If a column is missing, the metric is not a number, or two runs of a group have the same
+        seed: the message names the columns in which they differ.
     """
     _check_columns(runs, metric, axis, by)
     found: dict[Key, dict[Any, Group]] = {}
@@ -535,13 +533,13 @@ def _check_columns(runs: pl.DataFrame, metric: str, axis: str, by: Sequence[str]
                 f"{what}: the runs have no column {name!r}{nearest(name, runs.columns)}"
             )
     if SEED not in runs.columns:
-        raise ValueError("runs: they have no column 'seed', which tells what belongs together")
+        raise ValueError("runs: column 'seed' is missing; it shows which runs belong together")
     if not (runs.schema[metric].is_numeric() or runs[metric].null_count() == len(runs)):
         raise ValueError(f"metric: {metric!r} is {runs.schema[metric]}, not a number")
     if axis in by:
-        raise ValueError(f"by: {axis!r} is the axis that is compared")
+        raise ValueError(f"by: {axis!r} is the axis that is compared; leave it out")
     if len(runs) == 0:
-        raise ValueError("runs: there are none")
+        raise ValueError("runs: must not be empty")
 
 
 def _twice(
@@ -551,7 +549,7 @@ def _twice(
 
     same = pl.all_horizontal(pl.col(name).eq_missing(row[name]) for name in (*by, axis, SEED))
     alike = runs.filter(same)
-    measured = {*metrics(), metric, *_NOT_AXES} - {"load"}  # a metric, and an axis as well
+    measured = {*metrics(), metric, *_NOT_AXES} - {"load"}  # both a metric and an axis
     differing = [
         name
         for name in alike.columns
@@ -563,7 +561,7 @@ def _twice(
     text = f"runs: {len(alike)} have {where}"
     if differing:
         return f"{text}; they differ in {', '.join(differing)}: name it in by=, or filter the runs"
-    return f"{text}, and nothing tells them apart"
+    return f"{text}, and no column distinguishes them"
 
 
 def _row_warnings(
@@ -574,14 +572,14 @@ def _row_warnings(
     *,
     lacks_baseline: bool,
 ) -> list[str]:
-    """Return what is to be said of a row: seeds without a value or a pair, too few of them.
+    """Return the warnings of a row: seeds without a value or a pair, too few of them.
 
     Parameters
     ----------
     base
-        The runs with which it is compared: None for the baseline itself, or where there is none.
+        The runs it is compared with: None for the baseline itself, or where there is none.
     lacks_baseline
-        Whether the setting has no run of the baseline that was asked for.
+        Whether the setting has no run of the baseline.
     """
     lines = []
     num = len(group.by_seed)
@@ -595,8 +593,8 @@ def _row_warnings(
                 lines.append(f"no value {lacks}, so not in the change: {_seeds(seeds)}")
         if group.is_of_others_than(base):
             lines.append(
-                f"jobs with {100 * group.unserved:.3g}% of the GPU time were not finished, with "
-                f"{100 * base.unserved:.3g}% under {baseline}: too many for a change to say much"
+                f"jobs with {100 * group.unserved:.3g}% of the GPU time were not finished, "
+                f"{100 * base.unserved:.3g}% under {baseline}: too many for a fair comparison"
             )
         pairs = num - len(alone)
         if pairs == 0:
@@ -607,7 +605,7 @@ def _row_warnings(
         lines.append("a single seed: no interval")
     elif num and (reached := 1 - 2.0 ** (1 - num)) < level:
         lines.append(
-            f"{num} seeds: the limits are their range, which reaches {100 * reached:.4g} %"
+            f"{num} seeds: the limits are their range, which covers only {100 * reached:.4g}%"
         )
     return lines
 
@@ -619,7 +617,7 @@ def _run_warnings(
     by: Sequence[str],
     warm_up_s: float | None,
 ) -> list[str]:
-    """Return what concerns settings: loads that are not stable, no warm-up, weak quantiles."""
+    """Return warnings of settings: unstable loads, no warm-up, weak quantiles."""
     return [
         *_unstable(runs, axis),
         *_no_warm_up(runs, metric, warm_up_s),
@@ -643,22 +641,22 @@ def _unstable(runs: pl.DataFrame, axis: str) -> list[str]:
         loads = over["load"].unique().sort().to_list()
         shown = ", ".join(f"{load:.3g}" for load in dict.fromkeys((loads[0], loads[-1])))
         lines.append(
-            f"not stable at load {shown} ({plural(over.height, 'run')}): the queue grows with "
-            "the length of the run, and waits and JCT with it; they hold for this length alone"
+            f"overloaded at load {shown} ({plural(over.height, 'run')}): the queue grows without "
+            "bound; waits and JCT depend on the length of the run"
         )
     elif not has_load and _is_number(runs, "allocation"):
         full = runs.filter(pl.col("allocation") >= _FULL)
         if full.height:
             lines.append(
                 f"{plural(full.height, 'run')} held {_FULL:.1%} of the GPU time or more: there "
-                "was a queue to the end, so waits and JCT may hold for this length alone"
+                "was a queue to the end, so waits and JCT may depend on the length of the run"
             )
-    for name, what in (("num_unfinished", "did not finish"), ("num_rejected", "were refused")):
+    for name, what in (("num_unfinished", "did not finish"), ("num_rejected", "were rejected")):
         if _is_number(runs, name) and (some := runs.filter(pl.col(name) > 0)).height:
             worst = some.sort(name)[-1]
             lines.append(
                 f"jobs {what} in {plural(some.height, 'run')} (at most {worst[name].item():,}, "
-                f"{axis} {worst[axis].item()}): figures are of the others"
+                f"{axis} {worst[axis].item()}): figures are for the others"
             )
     return lines
 
@@ -677,15 +675,15 @@ def _no_warm_up(runs: pl.DataFrame, metric: str, warm_up_s: float | None) -> lis
     if not without:
         return []
     return [
-        f"no warm-up in {plural(without, 'run')}: they begin on an empty cluster, and the jobs "
-        "that found it so are in the mean; set warm_up_s"
+        f"no warm-up in {plural(without, 'run')}: metrics include the start on an empty cluster; "
+        "set warm_up_s"
     ]
 
 
 def _weak_quantile(runs: pl.DataFrame, metric: str) -> list[str]:
     size = next((name for name in ("num_finished", "jobs") if _is_number(runs, name)), None)
     if metric.startswith("max_"):
-        return [f"{metric} is a single job of each run: it grows with the length of the run"]
+        return [f"{metric} is an extreme value: it grows with the number of jobs of a run"]
     match = _PERCENTILE.search(metric)
     if match is None or size is None:
         return []
@@ -696,7 +694,7 @@ def _weak_quantile(runs: pl.DataFrame, metric: str) -> list[str]:
         return []
     return [
         f"{metric} is weak: of {int(least):,} jobs of a run about {least * share:.2g} lie beyond "
-        f"it, {_LEAST_BEYOND} or more should"
+        f"it; at least {_LEAST_BEYOND} should"
     ]
 
 
@@ -710,8 +708,8 @@ def _other_jobs(runs: pl.DataFrame, axis: str, by: Sequence[str]) -> list[str]:
     if not num:
         return []
     return [
-        f"runs of the same seed finished different numbers of jobs ({plural(num, 'seed')}): their "
-        "figures are not of the same jobs"
+        f"runs of the same seed finished different numbers of jobs ({plural(num, 'seed')}): "
+        "their figures are for different jobs"
     ]
 
 

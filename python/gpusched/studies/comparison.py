@@ -1,4 +1,4 @@
-"""Several policies on one workload, in parallel threads: :func:`compare`."""
+"""Compare policies on one workload, in parallel threads: :func:`compare`."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def compare(
     progress: OnProgress | None = None,
     stop: threading.Event | None = None,
 ) -> Comparison:
-    """Replay ``trace`` on ``cluster`` under each of ``policies``.
+    """Simulate a trace under each of several policies.
 
     The runs share the trace and are spread over threads; native policies release the GIL, so
     they are truly parallel. A run does not depend on the others or on the number of threads.
@@ -83,35 +83,35 @@ def compare(
     Parameters
     ----------
     policies
-        Names listed by :func:`gpusched.policies`, texts such as ``"2d-las:preset=lucid"``, policy
-        objects, or instances of a Python order or scheduler. One that is listed twice is refused;
-        objects of one class that differ are told apart by the digits after an ``@``.
+        Names listed by :func:`gpusched.policies`, strings such as ``"2d-las:preset=lucid"``, policy
+        objects, or instances of a Python order or scheduler. One listed twice is an error;
+        different objects of one class are distinguished by the digits after an ``@``.
     placement, predictor, speed, contention, seed, verify, max_intervals
-        As for :func:`gpusched.simulate`, the same for all; each run has a copy of its own of a
+        As for :func:`gpusched.simulate`, the same for all; each run has its own copy of a
         placement written in Python.
     warm_up_s, tail_s
         Measure a part of each run, as :meth:`gpusched.Result.summary` does: every table,
-        breakdown and report of the comparison is of it. The runs themselves are whole.
+        breakdown and report of the comparison covers only it. The simulations are complete.
     threads
-        Runs at a time; None takes one per CPU.
+        Number of parallel runs; None: one per CPU.
     progress
         As for :func:`gpusched.simulate`; its ``part`` is the policy.
     stop
-        Ends the runs when it is set, as for :func:`gpusched.simulate`.
+        Stops the runs when it is set, as for :func:`gpusched.simulate`.
 
     Returns
     -------
     Comparison
-        A result for each policy, and tables of all.
+        One result per policy, and tables of all.
 
     Raises
     ------
     ValueError, TypeError
-        If the input is malformed. An error inside a run names its policy and is raised when all
-        other runs have finished: the attribute ``comparison`` of the error, whatever its type, is
-        a :class:`Comparison` of those, and its ``failed`` has every error.
+        If an argument is invalid. An error inside a run names its policy and is raised when all
+        other runs have finished: its attribute ``comparison``, whatever its type, is a
+        :class:`Comparison` of those, and its ``failed`` has every error.
     MemoryError
-        If all results together need more memory than there is, before a run begins.
+        If all results together need more memory than is available, before the first run.
     Cancelled
         If ``stop`` was set, within a second; its ``comparison`` holds the finished results.
     Interrupted
@@ -120,7 +120,7 @@ def compare(
     Warns
     -----
     RunWarning
-        As :func:`gpusched.simulate`, each distinct sentence once.
+        As :func:`gpusched.simulate`, each distinct message once.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def compare(
     watched = None if progress is None else _Watched(progress)
     threads = _num_threads(threads, len(runs))
     is_pooled = placement_seam(placement).has("pooled")
-    needed = len(runs) * least_bytes(trace, cluster, is_pooled=is_pooled)  # as all are kept
+    needed = len(runs) * least_bytes(trace, cluster, is_pooled=is_pooled)  # all are kept
     warn(check_memory(needed, len(trace), len(runs)), stacklevel=2)
 
     def run(label: str) -> Result:
@@ -177,7 +177,7 @@ def compare(
                 stop=stop,
             ):
                 try:
-                    summaries[label] = result.summary(**cuts)  # others go on meanwhile
+                    summaries[label] = result.summary(**cuts)  # other runs continue meanwhile
                 except Exception as error:
                     failed[label] = error
                     continue
@@ -198,7 +198,7 @@ def compare(
 
 
 class _Watched:
-    """What the threads of the runs note, and the calling thread tells."""
+    """Warnings noted by the threads of the runs and reported by the calling thread."""
 
     def __init__(self, progress: OnProgress) -> None:
         self._progress = progress
@@ -235,12 +235,12 @@ class Tenths(NamedTuple):
     Attributes
     ----------
     ratio
-        Of all jobs.
+        Over all jobs.
     num_lower
-        In how many tenths it is lower.
+        Number of tenths in which it is lower.
     typical
         The ratio in a typical tenth and its range, as :func:`gpusched.studies.ratio` gives them.
-        Tenths follow one another, so that the range is no confidence interval.
+        Tenths follow one another, so the range is not a confidence interval.
     """
 
     ratio: float
@@ -250,21 +250,21 @@ class Tenths(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The results of several policies on one workload.
+    """The results of several policies on one workload, from :func:`gpusched.compare`.
 
     Attributes
     ----------
     trace, cluster
-        What all of them ran on.
+        The workload and the cluster of all runs.
     results
-        One :class:`~gpusched.results.result.Result` per policy, by its canonical text, in the
-        order asked.
+        One :class:`~gpusched.results.result.Result` per policy, by its canonical string, in the
+        order given.
     unfinished
-        Policies that an interrupt or a stop cut off; empty otherwise.
+        Policies cut off by an interrupt or a stop; empty otherwise.
     failed
         The errors of policies that failed.
     window
-        The part of the runs that tables, breakdowns and the report are of; None: all of it.
+        The part of the runs that tables, breakdowns and the report cover; None: all.
     """
 
     trace: Trace
@@ -278,7 +278,7 @@ class Comparison:
 
     @property
     def summaries(self) -> dict[str, dict[str, Any]]:
-        """``Result.summary()`` of each policy, in the window; of jobs, those that all finish."""
+        """``Result.summary()`` of each policy in the window, on the jobs that all finish."""
         for label, result in self.results.items():
             if label not in self._ready:
                 self._ready[label] = result.summary(**self._cuts)
@@ -294,11 +294,11 @@ class Comparison:
 
     @cached_property
     def same_jobs(self) -> SameJobs:
-        """The jobs that every policy finishes, of which the metrics of jobs are."""
+        """The jobs that every policy finishes: those that job metrics cover."""
         return SameJobs(self.results, self.window)
 
     def without_summary(self) -> tuple[str, ...]:
-        """Name policies that had finished, but whose summary an interrupt or a stop cut off.
+        """Name policies that finished, but whose summary was cut off by an interrupt or a stop.
 
         Returns
         -------
@@ -326,17 +326,17 @@ class Comparison:
         return f"{self.trace.name}: {len(self.trace):,} jobs on {self.cluster}"
 
     def select(self, labels: Collection[str]) -> Comparison:
-        """Return the comparison of some of the policies.
+        """Select some of the policies.
 
         Returns
         -------
         Comparison
-            Their results, in the order in which they were; unknown labels are passed over.
+            Their results, in the same order; unknown labels are ignored.
 
         Raises
         ------
         TypeError
-            If ``labels`` is no collection.
+            If ``labels`` is not a collection.
 
         Examples
         --------
@@ -350,17 +350,17 @@ class Comparison:
         return replace(self, results=results)
 
     def within(self, warm_up_s: float | None, tail_s: float | None = None) -> Comparison:
-        """Return the same runs, measured after a warm-up and before a tail.
+        """Measure the same runs after a warm-up and before a tail.
 
         Parameters
         ----------
         warm_up_s, tail_s
-            As for :meth:`gpusched.Result.summary`; None and None are the whole runs.
+            As for :meth:`gpusched.Result.summary`; None and None cover the whole runs.
 
         Returns
         -------
         Comparison
-            Of the same results; the runs are not done again.
+            Of the same results; nothing is simulated again.
 
         Raises
         ------
@@ -380,7 +380,7 @@ class Comparison:
 
     @property
     def counted(self) -> Bool:
-        """Which jobs are submitted in the window: bool, one for each job."""
+        """Which jobs are submitted in the window: bool, one per job."""
         if self.window is None:
             return np.ones(len(self.trace), dtype=np.bool_)
         return self.window.counted(self.trace)
@@ -410,7 +410,7 @@ class Comparison:
         return pl.from_dicts(rows, infer_schema_length=None)
 
     def by(self, by: str) -> pl.DataFrame:
-        """Break the jobs of every policy down: those in the comparison's window.
+        """Break down the jobs of every policy, within the comparison's window.
 
         Parameters
         ----------
@@ -420,7 +420,7 @@ class Comparison:
         Returns
         -------
         polars.DataFrame
-            As :meth:`gpusched.Result.by`, the policies below each other, led by a column
+            As :meth:`gpusched.Result.by`, one policy after the other, with a first column
             ``policy``.
 
         Raises
@@ -446,26 +446,26 @@ class Comparison:
         return pl.concat(frames)
 
     def tenths(self, baseline: str | None = None) -> dict[str, Tenths]:
-        """Compare mean JCTs in ten parts of the trace: what one trace tells of others.
+        """Compare mean JCTs in ten parts of the trace, to see how far they vary.
 
-        The jobs that every policy finishes are cut into parts of equally many, in the order of
-        their submission.
+        The jobs that every policy finishes are cut into parts of equal size, in order of
+        submission.
 
         Parameters
         ----------
         baseline
-            The policy to compare with, as it is labelled in ``results``. Default: the first.
+            Label of the policy to compare with. Default: the first.
 
         Returns
         -------
         dict
-            For each other policy a :class:`~gpusched.studies.comparison.Tenths`; none where parts
+            A :class:`~gpusched.studies.comparison.Tenths` for each other policy; empty if parts
             would have fewer than 300 jobs.
 
         Raises
         ------
         ValueError
-            If the baseline is not among the results (the nearest is suggested).
+            If there is no result of the baseline (the nearest is suggested).
 
         Examples
         --------
@@ -478,7 +478,7 @@ class Comparison:
             baseline = next(iter(self.results))
         if baseline not in self.results:
             raise ValueError(
-                f"baseline: {baseline!r} is no result{nearest(baseline, [*self.results])}"
+                f"baseline: no result of {baseline!r}{nearest(baseline, [*self.results])}"
             )
         if self.same_jobs.num < 10 * _LEAST_OF_TENTH:
             return {}
@@ -506,40 +506,40 @@ class Comparison:
         by: str | None = None,
         limit: int | None = 20,
     ) -> pl.DataFrame:
-        """Tell who was hurt by a change of policy: the jobs that end later, or the groups.
+        """Find the jobs, or groups of jobs, that finish later after a change of policy.
 
-        Jobs count that are submitted in the comparison's window.
+        Only jobs submitted in the comparison's window count.
 
         Parameters
         ----------
         policy, baseline
-            The policies after the change and before, as they are labelled in ``results``.
-            Default: the first as the baseline; the other one, if there are two.
+            Labels of the policies after and before the change. Default: the first is the
+            baseline, and the other one, if there are two, is the policy.
         by
-            None: job by job. Otherwise by groups, as for :meth:`gpusched.Result.by`; those of
-            ``"type"`` are where jobs ran under the baseline.
+            None: single jobs. Otherwise groups, as for :meth:`gpusched.Result.by`; ``"type"`` is
+            the GPU type under the baseline.
         limit
-            Rows; None returns all.
+            Maximum number of rows; None returns all.
 
         Returns
         -------
         polars.DataFrame
-            Of jobs: ``job`` (JobId), ``id``, ``user`` and ``queue`` where there are such,
-            ``gpus``, ``submit_s``, ``service_s``, of each policy ``baseline_status``,
-            ``baseline_wait_s``, ``baseline_jct_s`` and so on, and ``lost_s``, by which the JCT
-            grew: the most first, led by jobs that no longer finish, of which it is null.
+            Per job: ``job`` (JobId), ``id``, ``user`` and ``queue`` if known, ``gpus``,
+            ``submit_s``, ``service_s``, for each policy ``baseline_status``, ``baseline_wait_s``,
+            ``baseline_jct_s`` and so on, and ``lost_s``, the increase of the JCT, largest first.
+            Jobs that no longer finish are first; their ``lost_s`` is null.
 
-            Of groups: their jobs, ``num_worse`` and ``num_better`` ones, ``lost_s`` of those that
-            are worse in all, and of the jobs that finish under both policies ``mean_change_s`` of
-            the JCT and the mean waits.
+            Per group: the number of jobs, ``num_worse`` and ``num_better``, ``lost_s`` summed over
+            the jobs that are worse, and for the jobs that finish under both policies
+            ``mean_change_s`` of the JCT and the mean waits.
 
         Raises
         ------
         ValueError
-            If a policy is not among the results (the nearest is suggested), both are the same, or
-            there are several to choose from.
+            If there is no result of a policy (the nearest is suggested), both are the same, or
+            several could be meant.
         TypeError
-            If ``limit`` is no integer.
+            If ``limit`` is not an integer.
 
         Examples
         --------
@@ -559,13 +559,13 @@ class Comparison:
         by: str | None = None,
         limit: int | None = 20,
     ) -> pl.DataFrame:
-        """Tell who gained by a change of policy: :meth:`losers` the other way round.
+        """Find the jobs, or groups of jobs, that finish earlier; see :meth:`losers`.
 
         Returns
         -------
         polars.DataFrame
-            As :meth:`losers`, with ``won_s`` in place of ``lost_s``; jobs lead that only now
-            finish.
+            As :meth:`losers`, with ``won_s`` instead of ``lost_s``; jobs that only now finish are
+            first.
 
         Raises
         ------
@@ -600,7 +600,7 @@ class Comparison:
         return found if limit is None else found.head(limit)
 
     def jobs(self) -> pl.DataFrame:
-        """Return the jobs of every policy below each other, led by a ``policy`` column.
+        """Return the jobs of every policy, one policy after the other, with a column ``policy``.
 
         Returns
         -------
@@ -627,14 +627,13 @@ class Comparison:
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write :meth:`jobs` as one Parquet file, compressed by LZ4.
 
-        Its rows are as many as jobs times policies: Zstandard takes three times as long to make
-        such a file a quarter smaller. Its texts are Arrow's views: Polars reads them,
-        and pyarrow from 16 on; 14 does not.
+        It has a row per job and policy: Zstandard takes three times as long for a file that is a
+        quarter smaller. Strings are Arrow views, which Polars and pyarrow 16 or later read.
 
         Returns
         -------
         None
-            The file is there, with all its rows, when this returns.
+            The file is complete when this returns.
 
         Raises
         ------
@@ -654,11 +653,11 @@ class Comparison:
         write_jobs(self.jobs(), path, "lz4")
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Give :meth:`jobs` to what reads Arrow streams, such as ``pyarrow.table(comparison)``."""
+        """Export :meth:`jobs` as an Arrow stream, such as for ``pyarrow.table(comparison)``."""
         return self.jobs().__arrow_c_stream__(requested_schema)
 
     def _compared(self) -> dict[str, Any]:
-        """Return which jobs are compared, and how the order of policies holds among them."""
+        """Return which jobs are compared, and how stable the order of policies is among them."""
         if not self.results:
             return {}
         same = self.same_jobs
@@ -675,7 +674,7 @@ class Comparison:
         }  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything the tables show, as plain values that any JSON writer takes.
+        """Return everything the tables show, as plain values for any JSON writer.
 
         Returns
         -------
@@ -733,28 +732,28 @@ class Interrupted(KeyboardInterrupt):
 def _changed_policies(
     labels: list[str], policy: str | None, baseline: str | None
 ) -> tuple[str, str]:
-    """Choose the policies before and after a change; errors as of ``Comparison.losers``."""
+    """Choose the policies before and after a change; errors as in ``Comparison.losers``."""
     if baseline is None:
         baseline = next((label for label in labels if label != policy), "")
     for name, label in (("baseline", baseline), ("policy", policy)):
         if label is not None and label not in labels:
-            raise ValueError(f"{name}: {label!r} is not compared{nearest(label, labels)}")
+            raise ValueError(f"{name}: no result of {label!r}{nearest(label, labels)}")
     others = [label for label in labels if label != baseline]
     if policy is None:
         if len(others) != 1:
             raise ValueError(f"policy: name one of {', '.join(others) or 'two or more'}")
         policy = others[0]
     if policy == baseline:
-        raise ValueError(f"policy: {policy} is the baseline itself")
+        raise ValueError(f"policy: {policy} is the baseline; name another one")
     return baseline, policy
 
 
 def _changed_jobs(
     baseline: Result, policy: Result, side: Side, limit: int | None, counted: Bool
 ) -> pl.DataFrame:
-    """Return the jobs that lost, or won, the most; see ``Comparison.losers``."""
+    """Return the jobs with the largest loss or gain; see ``Comparison.losers``."""
     change_s = np.where(counted, _change_s(baseline, policy, side), np.nan)
-    # What ended under one policy only has lost, or won, more than any time tells.
+    # Jobs that ended under one policy only come before any finite loss or gain.
     chosen = np.flatnonzero(change_s > 0)
     order = np.lexsort((chosen, -change_s[chosen]))
     jobs = chosen[order][:limit]
@@ -764,7 +763,7 @@ def _changed_jobs(
 def _changed_groups(
     baseline: Result, policy: Result, side: Side, by: str, counted: Bool
 ) -> pl.DataFrame:
-    """Return the groups of jobs that lost, or won, the most in all; see ``Comparison.losers``."""
+    """Return the groups with the largest total loss or gain; see ``Comparison.losers``."""
     import polars as pl
 
     groups = job_groups(baseline, by)
@@ -781,7 +780,7 @@ def _changed_groups(
         with np.errstate(invalid="ignore"):
             return sums(codes[mask], values[mask], size) / count(mask)
 
-    # What is later is worse, whichever side is asked for.
+    # Later is worse, whichever side is requested.
     later_s = change_s if side == "lost" else -change_s
     data: dict[str, Any] = {
         by: list(groups.names),
@@ -798,9 +797,9 @@ def _changed_groups(
 
 
 def _change_s(baseline: Result, policy: Result, side: Side) -> AnyArray:
-    """JCT lost or won by each job, seconds; infinite where it ended under one policy only.
+    """JCT lost or won by each job, seconds; infinite if it ended under one policy only.
 
-    NaN where it ended under neither.
+    NaN if it ended under neither.
     """
     before, after = (np.where(r.jobs.is_finished, r.jobs.jct_s, np.inf) for r in (baseline, policy))
     with np.errstate(invalid="ignore"):
@@ -847,9 +846,9 @@ def _plain(value: Any) -> Any:
 
 
 def comparison_table(comparison: Comparison, *, is_wide: bool = False) -> Table:
-    """Return a row for each policy: what answers most questions, or every metric if ``is_wide``.
+    """Return one row per policy: the main metrics, or all if ``is_wide``.
 
-    Where jobs pile up under a policy, a column says so.
+    A column marks policies under which the queue grows without bound.
     """
     growth = shown_metrics.GROWTH
     shown = shown_metrics.all_metrics() if is_wide else shown_metrics.main_metrics()

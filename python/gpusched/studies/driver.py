@@ -1,4 +1,4 @@
-"""Tasks on a backend: some at a time, whatever becomes of the workers, until all are done."""
+"""Run tasks on a backend, a few at a time, and survive the loss of workers."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 Task = TypeVar("Task")
 Made = TypeVar("Made")
 
-# How often the driver looks up while it waits, and tells how far it is.
+# How often the driver wakes while it waits, and reports progress.
 _POLL_SECONDS: Final = 0.1
-# How many tasks wait at the backend beside two for each of its slots, so that none is idle.
+# Tasks queued at the backend besides two per slot, so that no slot is idle.
 _AHEAD: Final = 8
 
 
@@ -44,39 +44,39 @@ def run_tasks(
     progress: OnProgress | None = None,
     stop: threading.Event | None = None,
 ) -> Generator[tuple[Task, Made], None, None]:
-    """Run tasks on a backend; yield each with what it made as they are done, in any order.
+    """Run tasks on a backend; yield each with its result as it ends, in any order.
 
-    Tasks are taken from ``tasks`` as there is room for them, so that there may be any number. A
-    worker that dies costs the task that ends it, which fails, and no other: what it may have ended
-    is run again, one at a time.
+    Tasks are drawn from ``tasks`` as slots become free, so there may be any number. When a worker
+    dies, only the task that killed it fails; the others that it may have hit run again, one at a
+    time.
 
     Parameters
     ----------
     run
-        A function of a module, where the backend has other processes: it, its arguments and what
-        it makes then travel.
+        A function of a module if the backend has other processes: it, its arguments and its result
+        are pickled.
     arguments
-        What ``run`` is called with for a task, in which may be what ``backend.share`` returned;
-        called when it is due. None: the task alone.
+        Returns the arguments of ``run`` for a task, among them results of ``backend.share``;
+        called when the task is due. None: the task alone.
     name
-        What a task is called in errors.
+        Returns the name of a task in errors.
     kept
-        What is kept there is not run, and what was run is kept there.
+        Store of results: tasks found there do not run, and new results are added.
     on_failure
         Called with a task that failed and its error. None: errors are raised once all others are
         done, see :func:`~gpusched.base.failures.raise_named`.
     on_spent
-        Called with the processor time of each task that is done, in seconds; of a task that was
-        kept it is what it took when it was run.
+        Called with the processor time of each finished task, in seconds; for a stored result, the
+        time of its original run.
     progress
         As for :func:`gpusched.simulate`, in tasks; their number is 0 where ``tasks`` has no length.
     stop
-        Ends it.
+        Stops the tasks when it is set.
 
     Raises
     ------
     Cancelled
-        If ``stop`` was set; at once, after what was done has been yielded.
+        If ``stop`` was set; at once, after finished tasks were yielded.
     KeyboardInterrupt
         On Ctrl-C, in the same way.
     BackendLost
@@ -85,7 +85,7 @@ def run_tasks(
     failures = Failures()
     left, total, num_done, told = iter(tasks), operator.length_hint(tasks), 0, 0.0
     pending: dict[Future[Outcome], tuple[Task, tuple[Any, ...], bool]] = {}
-    suspects: deque[tuple[Task, tuple[Any, ...]]] = deque()  # they run alone
+    suspects: deque[tuple[Task, tuple[Any, ...]]] = deque()  # each runs alone
 
     def fail(task: Task, error: BaseException) -> None:
         nonlocal num_done
@@ -102,7 +102,7 @@ def run_tasks(
             pending[backend.submit(run, *args)] = task, args, is_alone
         except BackendLost:
             raise
-        except Exception as error:  # it cannot travel
+        except Exception as error:  # cannot be pickled
             fail(task, error)
 
     def begin(task: Task) -> None:
@@ -120,7 +120,7 @@ def run_tasks(
             suspects.append((task, args))
         else:
             backend.check()
-            died = WorkerDied("its worker ended without a word, and so did one that ran it alone")
+            died = WorkerDied("its worker died, and died again when the task was retried alone")
             died.__cause__ = error
             fail(task, died)
 
@@ -144,7 +144,7 @@ def run_tasks(
                 is_ending = interrupt.has_come or is_asked(stop)
                 window = 2 * backend.num_slots + _AHEAD
                 is_over = False
-                # Beside one that runs alone nothing is begun: it would be blamed for the other.
+                # Nothing starts next to a suspect: it would share the blame.
                 is_closed = bool(suspects) or any(is_alone for _, _, is_alone in pending.values())
                 while not (is_ending or is_closed or is_over) and len(pending) < window:
                     for task in left:
@@ -197,28 +197,27 @@ def run_tasks(
 
 
 def _error_of(future: Future[Any]) -> BaseException | None:
-    """Return the error of a future that is done, also where others have cancelled it."""
+    """Return the error of a future that is done, also if another thread cancelled it."""
     return CancelledError() if future.cancelled() else future.exception()
 
 
 class _HeldInterrupt:
-    """A Ctrl-C that has come and was not raised yet."""
+    """A Ctrl-C that came and was not raised yet."""
 
     def __init__(self) -> None:
         self.has_come = False
 
     def note(self, number: int, frame: FrameType | None) -> None:
-        if self.has_come:  # who insists does not wait
+        if self.has_come:  # a second Ctrl-C is raised at once
             signal.default_int_handler(number, frame)
         self.has_come = True
 
 
 @contextmanager
 def _held_interrupts() -> Iterator[_HeldInterrupt]:
-    """Hold back the first Ctrl-C, for who asks and raises it; a second one is raised at once.
+    """Hold back the first Ctrl-C for the caller to raise; raise a second one at once.
 
-    Where another handler than Python's own is in force, or in other threads than the main one,
-    all stays as it is.
+    With a handler other than Python's own, or outside the main thread, nothing changes.
     """
     held = _HeldInterrupt()
     is_main = threading.current_thread() is threading.main_thread()
@@ -229,5 +228,5 @@ def _held_interrupts() -> Iterator[_HeldInterrupt]:
     try:
         yield held
     finally:
-        with suppress(ValueError):  # a generator that was left is closed by whatever thread
+        with suppress(ValueError):  # an abandoned generator may be closed by any thread
             signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,4 +1,4 @@
-"""Where calls run: any ``concurrent.futures.Executor``, and what a study needs of it beside."""
+"""Where calls run: any ``concurrent.futures.Executor``, and what a study needs besides."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ from gpusched.studies.calls import (
 )
 
 _MOST_SLOTS: Final = 1_024
-# How long an interrupt waits for what it ended; a run looks up at every instant.
+# How long an interrupt waits for the calls it stops; a run checks at every instant.
 _GRACE_SECONDS: Final = 0.5
-# How long a cluster is given to answer, how long the number of its workers is taken to stay, and
-# how long there may be none without a word.
+# How long to wait for a cluster's answer, how long to trust its number of workers, and how long
+# it may have none before a warning.
 _CONNECT_SECONDS: Final = 15
 _FRESH_SECONDS: Final = 1.0
 _PATIENCE_SECONDS: Final = 20.0
@@ -56,22 +56,22 @@ _GUARD: Final = (
 
 
 class WorkerDied(RuntimeError):
-    """A worker ended without a word while it ran a call, and again when it ran that call alone."""
+    """A worker died while it ran a call, and again when it ran that call alone."""
 
 
 class BackendLost(RuntimeError):
-    """An executor cannot run anything any more; what was not done is not at fault."""
+    """An executor cannot run anything any more; the remaining calls are not at fault."""
 
 
 class Backend:
-    """An executor that a user has made, of processes here, of MPI, of whatever else; it stays open.
+    """An executor made by the user (local processes, MPI or other); it stays open.
 
-    What is shared is in a file that the processes of a pool map. Of other executors it is not known
-    where their workers are: there it travels with every call.
+    Shared values are in a file that local processes map. Other executors may have workers
+    elsewhere: there the value is sent with every call.
     """
 
     shares_memory = False
-    """Whether all that runs there uses the memory of this machine, as far as is known."""
+    """Whether all calls use the memory of this machine, as far as is known."""
 
     def __init__(self, executor: Executor | None) -> None:
         self._executor: Any = executor
@@ -84,7 +84,7 @@ class Backend:
 
     @property
     def num_slots(self) -> int:
-        """How many calls run at a time, as far as the executor says; may change."""
+        """Number of calls at a time, as far as the executor reports it; may change."""
         for name in ("_max_workers", "max_workers", "num_workers"):
             number = getattr(self._executor, name, None)
             if isinstance(number, int) and number > 0:
@@ -92,9 +92,9 @@ class Backend:
         return os.cpu_count() or 1
 
     def share(self, value: Any) -> Any:
-        """Return what arrives as ``value`` where it is an argument of a call.
+        """Return a stand-in that a call receives as ``value``.
 
-        Each worker gets it at most once, when it needs it. It is there as long as what is returned.
+        Each worker loads it at most once, when needed. It lives as long as the stand-in.
         """
         if not self._is_pool:
             return value
@@ -106,7 +106,7 @@ class Backend:
         Raises
         ------
         Exception
-            If the call cannot travel there.
+            If the call cannot be pickled.
         """
         try:
             future: Future[Outcome] = self._executor.submit(outcome_of, self._study, run, *args)
@@ -116,7 +116,7 @@ class Backend:
         return future
 
     def is_lost(self, error: BaseException) -> bool:
-        """Whether a call has this error as its worker died, be it of that call or of another.
+        """Whether this error means that a worker died, under this call or another.
 
         Raises
         ------
@@ -131,23 +131,23 @@ class Backend:
         return False
 
     def check(self) -> None:
-        """Raise BackendLost if not even nothing can be run; called where a worker died twice."""
+        """Raise BackendLost if not even an empty call runs; used when a worker died twice."""
 
     def interrupt(self) -> None:
-        """End what is under way as soon as possible, where it is known how.
+        """Stop running calls as soon as possible, if the executor allows it.
 
-        Its results are dropped; more may be submitted.
+        Their results are dropped; new calls may be submitted.
         """
 
     def close(self, *, cancel: bool) -> None:
-        """Let go of all that was made here; ``cancel``: :meth:`interrupt` before."""
+        """Release all resources; ``cancel``: :meth:`interrupt` first."""
         if cancel:
             self.interrupt()
         self._folder.cleanup()
 
 
 class Threads(Backend):
-    """Threads of this process: native runs let each other go on, and share what they read."""
+    """Threads of this process: native runs release the GIL and share their input."""
 
     shares_memory = True
 
@@ -162,14 +162,14 @@ class Threads(Backend):
         return value
 
     def submit(self, run: Callable[..., Any], /, *args: Any) -> Future[Outcome]:
-        """Run it in a thread."""
+        """Run the call in a thread."""
         future: Future[Outcome] = self._executor.submit(outcome_in, self._scope, run, *args)
         self._running.add(future)
         future.add_done_callback(self._running.discard)
         return future
 
     def interrupt(self) -> None:
-        """Stop native runs within a fraction of a second; what is no run ends by itself."""
+        """Stop native runs within a fraction of a second; other calls run to their end."""
         self._scope.set()
         running, self._running = list(self._running), set()
         for future in running:
@@ -178,7 +178,7 @@ class Threads(Backend):
         self._scope = StopScope()
 
     def close(self, *, cancel: bool) -> None:
-        """End the threads, or wait until they are done."""
+        """Stop the threads, or wait until they are done."""
         if cancel:
             self.interrupt()
         if self._is_own:
@@ -186,7 +186,7 @@ class Threads(Backend):
 
 
 class Processes(Backend):
-    """Processes of this machine, by loky: all are started anew where one of them died."""
+    """Processes of this machine, by loky: all restart when one of them dies."""
 
     shares_memory = True
 
@@ -198,14 +198,14 @@ class Processes(Backend):
 
     @property
     def num_slots(self) -> int:
-        """How many processes there are."""
+        """Number of processes."""
         return self._num_slots
 
     def submit(self, run: Callable[..., Any], /, *args: Any) -> Future[Outcome]:
-        """Run it in a process."""
+        """Run the call in a process."""
         if self._executor is None:
             self._executor = self._started()
-        with _interrupts_held():  # a new process must not hear Ctrl-C, not even as it starts
+        with _interrupts_held():  # a new process must not receive Ctrl-C, not even while starting
             return super().submit(run, *args)
 
     def _started(self) -> Executor:
@@ -217,7 +217,7 @@ class Processes(Backend):
             context=get_context("loky_init_main"),
             initializer=end_with_parent,
             initargs=(os.getpid(), self._folder.name),
-            # Jobs that stay for the next run are no leak.
+            # Jobs that stay for the next run are not a leak.
             env={"LOKY_MAX_MEMORY_LEAK_SIZE": "1e15"},
         )
         return executor
@@ -230,7 +230,7 @@ class Processes(Backend):
         return True
 
     def check(self) -> None:
-        """See whether processes start at all."""
+        """Check that processes start at all."""
         try:
             self.submit(is_ready).result()
         except BrokenExecutor:
@@ -239,13 +239,13 @@ class Processes(Backend):
             ) from None
 
     def interrupt(self) -> None:
-        """End all processes at once."""
+        """Kill all processes at once."""
         if self._executor is not None:
             self._executor.shutdown(wait=True, kill_workers=True)
             self._executor = None
 
     def close(self, *, cancel: bool) -> None:
-        """End the processes, or wait until they are done."""
+        """Kill the processes, or wait until they are done."""
         if self._executor is not None and not cancel:
             self._executor.shutdown(wait=True)
         super().close(cancel=cancel)
@@ -253,7 +253,7 @@ class Processes(Backend):
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Keep Ctrl-C from this thread for a moment, and for good from processes that it starts."""
+    """Block Ctrl-C in this thread for a moment, and permanently in processes that it starts."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -262,7 +262,7 @@ def _interrupts_held() -> Iterator[None]:
 
 
 class DaskCluster(Backend):
-    """The workers of a Dask client, whose scheduler decides where calls run, and moves them."""
+    """The workers of a Dask client, whose scheduler places and moves calls."""
 
     def __init__(self, client: Any, *, is_own: bool = False) -> None:
         super().__init__(_DaskExecutor(client))
@@ -274,7 +274,7 @@ class DaskCluster(Backend):
 
     @property
     def num_slots(self) -> int:
-        """How many threads the workers have now."""
+        """Number of threads of all workers now."""
         now = time.monotonic()
         if now - self._counted > _FRESH_SECONDS and self._is_connected:
             self._counted = now
@@ -283,26 +283,26 @@ class DaskCluster(Backend):
             if found:
                 self._had_some = now
             elif now - self._had_some > _PATIENCE_SECONDS:
-                self._had_some = float("inf")  # said once
-                line = f"{self._name} has no workers; the runs wait for some"
+                self._had_some = float("inf")  # warn once
+                line = f"{self._name} has no workers; waiting for some"
                 warnings.warn(line, RunWarning, stacklevel=2)
         return self._slots
 
     def share(self, value: Any) -> Any:
-        """Send the value once, for workers to take from each other when they need it."""
+        """Send the value once; workers copy it from each other when needed."""
         from distributed.protocol.pickle import dumps
 
         return _DaskValue(self._client, dumps(value))
 
     def submit(self, run: Callable[..., Any], /, *args: Any) -> Future[Outcome]:
-        """Run it on some worker."""
+        """Run the call on some worker."""
         if not self._is_connected:
             raise self._lost()
         given = (arg.future() if isinstance(arg, _DaskValue) else arg for arg in args)
         return super().submit(run, *given)
 
     def is_lost(self, error: BaseException) -> bool:
-        """Whether workers died under a call, or the scheduler forgot it."""
+        """Whether workers died under a call, or the scheduler lost it."""
         from distributed import KilledWorker
 
         if isinstance(error, CancelledError) and not self._is_connected:
@@ -314,7 +314,7 @@ class DaskCluster(Backend):
         return self._client.status in ("running", "connecting")
 
     def _lost(self) -> BackendLost:
-        return BackendLost(f"{self._name} is gone: the connection to its scheduler ended")
+        return BackendLost(f"{self._name}: connection to the scheduler lost")
 
     @property
     def _name(self) -> str:
@@ -322,11 +322,11 @@ class DaskCluster(Backend):
         return f"the Dask cluster at {getattr(scheduler, 'address', None) or 'its address'}"
 
     def interrupt(self) -> None:
-        """Tell the workers to end what they run."""
+        """Ask the workers to stop their calls."""
         study, self._study = self._study, uuid.uuid4().hex
 
         def tell() -> None:
-            with suppress(Exception):  # workers that are gone hear nothing, and run nothing
+            with suppress(Exception):  # lost workers run nothing
                 self._client.run(end_calls_of, study, on_error="ignore")
 
         if self._is_connected:
@@ -335,17 +335,17 @@ class DaskCluster(Backend):
             telling.join(_GRACE_SECONDS)
 
     def close(self, *, cancel: bool) -> None:
-        """Leave the cluster."""
+        """Disconnect from the cluster."""
         super().close(cancel=cancel)
         if self._is_own:
             self._client.close(timeout=_GRACE_SECONDS)
 
 
 class _DaskExecutor(Executor):
-    """Tasks of Dask as futures that always end.
+    """Dask tasks as futures that always end.
 
-    A future of Dask's own executor never does where a result was lost on its way and the task's
-    worker died when it was made again.
+    A future of Dask's own executor never ends if its result was lost in transit and the worker
+    died when the task was repeated.
     """
 
     def __init__(self, client: Any) -> None:
@@ -364,27 +364,27 @@ class _DaskExecutor(Executor):
         return future
 
     async def _relay(self, task: Any, future: Future[Any]) -> None:
-        with suppress(InvalidStateError):  # it was cancelled meanwhile
+        with suppress(InvalidStateError):  # cancelled in the meantime
             try:
                 made = await self._client.gather(task, asynchronous=True)
             except BaseException as error:
                 if task.status == "error":
                     future.set_exception(error)
-                elif future.cancel():  # the scheduler forgot it, or is gone
+                elif future.cancel():  # the scheduler lost it, or is gone
                     future.set_running_or_notify_cancel()
             else:
                 future.set_result(made)
 
 
 class _DaskValue:
-    """A task that gives the value: the scheduler runs it again where all copies were lost."""
+    """A task that returns the value: the scheduler repeats it when all copies were lost."""
 
     def __init__(self, client: Any, pickled: Any) -> None:
         self._client, self._pickled = client, pickled
         self._future: Any = None
 
     def future(self) -> Any:
-        """Return the task, a new one where workers died of it."""
+        """Return the task, a new one if it killed workers."""
         import dask
         from distributed.protocol.pickle import loads
 
@@ -395,7 +395,7 @@ class _DaskValue:
 
 
 class RayCluster(Backend):
-    """The workers of a Ray cluster, or of one on this machine. Ray decides where calls run."""
+    """The workers of a Ray cluster, or of a local one. Ray decides where calls run."""
 
     def __init__(self, address: str) -> None:
         import ray
@@ -410,23 +410,23 @@ class RayCluster(Backend):
         try:
             ray.init(address=address or "local", **quiet)
         except (ConnectionError, OSError, ValueError, RuntimeError) as error:
-            raise ConnectionError(f"ray:{address}: nothing answers: {error}") from error
+            raise ConnectionError(f"ray:{address}: no answer: {error}") from error
 
     @property
     def num_slots(self) -> int:
-        """How many CPUs the cluster has now."""
+        """Number of CPUs of the cluster now."""
         import ray
 
         return max(1, int(ray.cluster_resources().get("CPU", 1)))
 
     def share(self, value: Any) -> Any:
-        """Put the value into Ray's store, which a server gets once and all its workers map."""
+        """Put the value into Ray's store; each server gets it once and its workers map it."""
         import ray
 
         return ray.put(value)
 
     def submit(self, run: Callable[..., Any], /, *args: Any) -> Future[Outcome]:
-        """Run it in some worker process, which runs nothing else meanwhile."""
+        """Run the call in a worker process that runs nothing else meanwhile."""
         import ray
 
         if not ray.is_initialized():
@@ -443,11 +443,11 @@ class RayCluster(Backend):
         return is_of_ray or isinstance(error, CancelledError)
 
     def interrupt(self) -> None:
-        """End the worker processes of what is under way."""
+        """Kill the worker processes of running calls."""
         self._executor.end()
 
     def close(self, *, cancel: bool) -> None:
-        """Leave the cluster; one that was started here ends."""
+        """Disconnect from the cluster; stop it if it was started here."""
         super().close(cancel=cancel)
         if self._is_own:
             import ray
@@ -456,7 +456,7 @@ class RayCluster(Backend):
 
 
 class _RayExecutor(Executor):
-    """Tasks of Ray as futures."""
+    """Ray tasks as futures."""
 
     def __init__(self) -> None:
         self._references: dict[Future[Any], Any] = {}
@@ -471,7 +471,7 @@ class _RayExecutor(Executor):
         return future
 
     def _forget(self, future: Future[Any]) -> None:
-        if not future.cancelled():  # what is, is to be ended
+        if not future.cancelled():  # a cancelled one is to be stopped
             self._references.pop(future, None)
 
     def end(self) -> None:
@@ -479,12 +479,12 @@ class _RayExecutor(Executor):
 
         references, self._references = self._references, {}
         for reference in references.values():
-            with suppress(Exception):  # it may have ended, and its server with it
+            with suppress(Exception):  # it may have ended, or its server
                 ray.cancel(reference, force=True)
 
 
 def backend_for(executor: Any = None) -> Backend:
-    """Return where calls run.
+    """Return the backend of an executor argument.
 
     Parameters
     ----------
@@ -525,9 +525,9 @@ def backend_for(executor: Any = None) -> Backend:
 
 @contextmanager
 def opened(executor: Any = None) -> Iterator[Backend]:
-    """Give :func:`backend_for` of it, and close that; a backend that was given stays open.
+    """Yield :func:`backend_for` of it, and close that; a backend passed in stays open.
 
-    After an error, or where the caller leaves early, what is under way is ended.
+    After an error, or if the caller leaves early, running calls are stopped.
     """
     backend = backend_for(executor)
     if backend is executor:
@@ -560,7 +560,7 @@ def _dask(address: str) -> Backend:
             address, set_as_default=False, timeout=_CONNECT_SECONDS, name="gpusched"
         )
     except (OSError, TimeoutError) as error:
-        raise ConnectionError(f"dask:{address}: no scheduler answers: {error}") from error
+        raise ConnectionError(f"dask:{address}: no answer from the scheduler: {error}") from error
     return DaskCluster(client, is_own=True)
 
 

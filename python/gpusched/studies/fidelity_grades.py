@@ -1,4 +1,4 @@
-"""How near a simulated base case comes to what happened: :func:`fidelity`."""
+"""Find and grade the simulation closest to a log: :func:`fidelity`."""
 
 from __future__ import annotations
 
@@ -50,26 +50,26 @@ if TYPE_CHECKING:
 
 RESOLUTION_S: Final = 60.0
 ANYWHERE: Final = Cluster.uniform(1)
-"""Where a scenario stands whose cluster is still to be found."""
+"""Placeholder for a cluster that is still to be found."""
 
 
 def ks_distance(one: Float64, other: Float64) -> float:
-    """Return the Kolmogorov-Smirnov distance of two samples, 0 to 1; infinity is a value.
+    """Return the Kolmogorov-Smirnov distance of two samples, 0 to 1; infinity is allowed.
 
-    It is the largest difference, over all bounds, of the shares of each sample that are at most
-    that bound.
+    It is the largest difference, over all bounds, between the shares of the two samples that are
+    at most that bound.
     """
     from scipy import stats
 
-    # Of its methods that which computes no more than the distance takes.
+    # Of its methods the one that computes no more than the distance.
     return float(stats.ks_2samp(one, other, method="asymp").statistic)
 
 
 def rank_correlation(one: Float64, other: Float64, statistic: str = "spearmanr") -> float:
     """Return Spearman's rank correlation, or another, of two columns of the same jobs, -1 to 1.
 
-    Equal values share the mean of their ranks. It is 1 if the columns are equal, and 0 if all
-    values of one are the same and those of the other are not: then it tells nothing.
+    Equal values share the mean of their ranks. It is 1 if the columns are equal, and 0 if only one
+    of them is constant: then it is undefined.
     """
     from scipy import stats
 
@@ -81,8 +81,8 @@ def rank_correlation(one: Float64, other: Float64, statistic: str = "spearmanr")
 
 
 def kendall_tau(one: Float64, other: Float64) -> float:
-    """Return Kendall's tau-b: of two jobs that both columns tell apart, the share in one order
-    less that in the other, with ties taken into account.
+    """Return Kendall's tau-b: over pairs of jobs that both columns order, the share in the same
+    order minus the share in opposite order, with ties taken into account.
     """
     return rank_correlation(one, other, "kendalltau")
 
@@ -96,9 +96,9 @@ def factor_between(one: float, other: float) -> float:
 
 
 def overlap(one: Float64, other: Float64, weight: AnyArray) -> float:
-    """Return what two columns have in common, 0 to 1: the sum of minima over that of maxima.
+    """Return the overlap of two columns, 0 to 1: the sum of minima over that of maxima.
 
-    1 if both are 0 throughout; what is infinite is left out.
+    1 if both are 0 throughout; infinite values are left out.
     """
     known = np.isfinite(one) & np.isfinite(other)
     one, other, weight = one[known], other[known], weight[known]
@@ -109,14 +109,14 @@ def overlap(one: Float64, other: Float64, weight: AnyArray) -> float:
 def mean_difference(
     time_us: Int64, change: Float64, begin_us: int, end_us: int
 ) -> tuple[float, float]:
-    """Return the means over a window of a step function's absolute value, and of itself.
+    """Return the means over a window of a step function's absolute value, and of its value.
 
-    It is 0 before it first changes, and both means are if the window is empty.
+    It is 0 before its first change; both means are 0 if the window is empty.
 
     Parameters
     ----------
     time_us, change
-        When it changes, in any order, and by how much.
+        The times of its changes, in any order, and their sizes.
     """
     if end_us <= begin_us or not len(time_us):
         return 0.0, 0.0
@@ -128,18 +128,17 @@ def mean_difference(
 
 
 MOST_TIMES: Final = 4
-"""No more servers are tried than this times the least."""
+"""At most this many times the lower limit of servers are tried."""
 
 PATIENCE: Final = 3
-"""How many steps down in a row may bring it no nearer before the search ends."""
+"""The search ends after so many steps down in a row that come no closer."""
 
 
 def nearest_capacity(mean_wait: Callable[[int], float], least: int, target: float) -> int:
-    """Return the number of servers whose mean wait, asked once for each, is nearest to ``target``.
+    """Return the number of servers whose mean wait is closest to ``target``, cached per number.
 
-    It is sought among ``least`` and the numbers around the fewest that make waits as short as the
-    target, as more servers make for shorter waits, but for exceptions. Of equally near ones it is
-    the fewest.
+    More servers make shorter waits, with exceptions: tried are ``least`` and the numbers around
+    the fewest whose waits are as short as the target. Among equally close ones the fewest win.
     """
     seen: dict[int, float] = {}
 
@@ -155,9 +154,9 @@ def nearest_capacity(mean_wait: Callable[[int], float], least: int, target: floa
 
 
 def smaller_capacity(distance: Callable[[int], float], most: int, least: int) -> int:
-    """Return a number of servers, at most ``most``, that is nearer to what happened.
+    """Return a number of servers, at most ``most``, that is closer to what happened.
 
-    It is lowered in steps of a twentieth, until three in a row bring it no nearer.
+    Lowers it in steps of a twentieth, until three in a row come no closer.
     """
     step = max(1, most // 20)
     best, nearest, in_vain = most, distance(most), 0
@@ -172,26 +171,25 @@ def smaller_capacity(distance: Callable[[int], float], most: int, least: int) ->
 
 
 MOST_CUT: Final = 0.1
-"""The part of the submissions' span that is left out at each end at most, unless one says more."""
+"""Default limit on the part of the submissions' span that is left out at each end."""
 
 MIN_COMPARED: Final = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OwnStarts:
-    """The starts that a trace has of its own.
+    """The start times recorded in a trace.
 
     Attributes
     ----------
     trace
-        Whose they are.
+        The trace.
     is_known
-        bool: which jobs have one.
+        bool: which jobs have a recorded start.
     start_us
-        int64 microseconds: the start of each of those, on the clock of ``submit_us``; -1 for the
-        others.
+        int64 microseconds: their recorded starts, on the clock of ``submit_us``; -1 for other jobs.
     resolution_s
-        Waits below this count as none.
+        Waits below this count as zero.
     """
 
     trace: Trace
@@ -204,19 +202,19 @@ class OwnStarts:
 
     @cached_property
     def wait_us(self) -> Int64:
-        """The waits, int64 microseconds; where there is none the value means nothing."""
+        """The recorded waits, int64 microseconds; meaningless for jobs without a recorded start."""
         return self.start_us - self.trace.submit_us
 
     @cached_property
     def gpus(self) -> Float64:
-        """GPUs of each job; of a job with a share, that share."""
+        """GPUs of each job, or its share of a GPU."""
         share = self.trace.share_milli
         gpus = self.trace.gpus.astype(np.float64)
         return gpus if share is None else gpus * (share / WHOLE_GPU)
 
     @cached_property
     def changes(self) -> tuple[Int64, Float64]:
-        """When GPUs were taken and given back, and how many; ends first, then starts."""
+        """Times at which GPUs were allocated or released, and how many; ends before starts."""
         start_us = self.start_us[self.is_known]
         end_us = start_us + self.trace.service_us[self.is_known]
         gpus = self.gpus[self.is_known]
@@ -224,7 +222,7 @@ class OwnStarts:
 
     @cached_property
     def usage(self) -> tuple[Int64, Float64]:
-        """The instants at which GPUs in use changed, and how many were in use from then on."""
+        """The times at which the number of GPUs in use changed, and the number from then on."""
         time_us, change = self.changes
         order = np.argsort(time_us, kind="stable")
         time_us, level = time_us[order], np.cumsum(change[order])
@@ -235,21 +233,21 @@ class OwnStarts:
     def peak_gpus(self) -> int:
         """The most GPUs in use at once: no smaller cluster can have run these jobs.
 
-        Jobs without a start of their own are not in it.
+        Jobs without a recorded start do not count.
         """
         return math.ceil(round(float(self.usage[1].max()), 6))
 
     def fewest_servers(self, gpus_per_server: int) -> int:
-        """Return the fewest servers that can have run what ran at once, and every job."""
+        """Return the fewest servers that can have run every job and the recorded peak."""
         return -(-max(self.peak_gpus, int(self.trace.gpus.max())) // gpus_per_server)
 
     def settled(self, wait_us: Int64) -> Float64:
-        """Return waits in seconds, with 0 for those below the resolution."""
+        """Return waits in seconds, zero for those below the resolution."""
         wait_s = wait_us / US_PER_S
         return np.where(wait_s < self.resolution_s, 0.0, wait_s)
 
     def changes_in(self, result: Result) -> tuple[Int64, Float64]:
-        """Return the same of a run, for the jobs that have a start of their own."""
+        """Return the simulated waits of the jobs with a recorded start."""
         rows = result.intervals
         first, _ = whole_intervals(rows)
         job = rows["job"][first]
@@ -265,19 +263,19 @@ class OwnStarts:
         Parameters
         ----------
         warm_up_s
-            How long after the first submission the first jobs to compare were submitted. None:
-            until as many GPUs are in use in the trace as in its mean, as a log that begins on a
-            busy cluster does not show what ran then.
+            Time from the first submission to the first job compared. None: until the GPUs in use
+            reach their mean, as a log that begins on a busy cluster does not show the jobs that ran
+            then.
         tail_s
-            How long before the last submission the last ones were. None: as long as 95 % of the
-            jobs waited, as jobs that the log does not have any more could have been in their way.
+            Time from the last job compared to the last submission. None: as long as 95% of the jobs
+            waited, as later jobs that the log lacks may have delayed them.
 
         Raises
         ------
         ValueError
             If a length is negative, or fewer than ten jobs are left.
         TypeError
-            If it is no number.
+            If it is not a number.
         """
         submit_us = self.trace.submit_us
         first, last = int(submit_us[0]), int(submit_us[-1])
@@ -297,7 +295,7 @@ class OwnStarts:
         compared = self.is_known & (submit_us >= begin) & (submit_us <= end)
         if (count := int(np.count_nonzero(compared))) < MIN_COMPARED:
             raise ValueError(
-                f"{self.trace.name}: {plural(count, 'job')} with starts of their own submitted "
+                f"{self.trace.name}: {plural(count, 'job')} with recorded starts submitted "
                 f"between the warm-up ({warm_up / US_PER_S:,.0f} s) and the tail "
                 f"({tail / US_PER_S:,.0f} s); at least {MIN_COMPARED} are needed"
             )
@@ -311,13 +309,13 @@ class Window:
     Attributes
     ----------
     own
-        The starts of the trace.
+        The recorded starts.
     begin_us, end_us
-        The submissions that it holds, both included; GPUs in use are compared between them, too.
+        First and last submission time, inclusive; GPUs in use are compared between them.
     warm_up_s, tail_s
-        What is left out before and after, seconds.
+        Lengths left out before and after, seconds.
     compared
-        bool: the jobs in it that have a start of their own.
+        bool: the jobs in the window that have a recorded start.
     """
 
     own: OwnStarts
@@ -329,11 +327,11 @@ class Window:
 
     @cached_property
     def own_wait_s(self) -> Float64:
-        """The trace's own waits of the jobs compared."""
+        """The recorded waits of the jobs compared."""
         return self.own.settled(self.own.wait_us[self.compared])
 
     def wait_s(self, result: Result) -> Float64:
-        """Return their waits in a run until the first start; infinity for those without one."""
+        """Return their simulated waits until the first start; infinity for those without one."""
         start_us = np.asarray(result.schedule.start_us)[self.compared]
         wait_s = self.own.settled(start_us - result.trace.submit_us[self.compared])
         return np.where(start_us >= 0, wait_s, np.inf)
@@ -343,7 +341,7 @@ class Window:
         return mean_difference(time_us, change, self.begin_us, self.end_us)
 
     def likeness(self, result: Result) -> Likeness:
-        """Compare a simulated schedule with the trace's own."""
+        """Compare a simulated schedule with the recorded one."""
         mine, simulated = self.own_wait_s, self.wait_s(result)
         started = np.isfinite(simulated)
         mean_s = float(np.mean(simulated[started])) if started.any() else np.inf
@@ -352,7 +350,7 @@ class Window:
         surplus = np.concatenate((changes[1], -own_changes[1]))
         error, more = self.mean_in_use(np.concatenate((changes[0], own_changes[0])), surplus)
         in_use = self.mean_in_use(*own_changes)[1]
-        if error < 1e-9 * max(1.0, in_use):  # what sums of shares of GPUs round to
+        if error < 1e-9 * max(1.0, in_use):  # rounding of summed GPU shares
             error = 0.0
         return Likeness(
             num_compared=len(mine),
@@ -374,18 +372,17 @@ class Window:
 
 
 def has_starts(trace: Trace) -> bool:
-    """Whether any job of the trace has a start of its own."""
+    """Whether any job of the trace has a recorded start."""
     wait_us = trace.source_wait_us
     return wait_us is not None and bool((wait_us != NOT_GIVEN).any())
 
 
 def own_starts(trace: Trace, resolution_s: float = RESOLUTION_S) -> OwnStarts:
-    """Return the starts that a trace has of its own; ValueError if it has none."""
+    """Return the recorded starts of a trace; ValueError if it has none."""
     wait_us = trace.source_wait_us
     if wait_us is None or not has_starts(trace):
         raise ValueError(
-            f"{trace.name}: the jobs have no starts of their own (source_wait_s), so nothing says "
-            "what happened"
+            f"{trace.name}: no recorded starts (source_wait_s) to compare a simulation with"
         )
     is_known = wait_us != NOT_GIVEN
     start_us = np.where(is_known, trace.submit_us + wait_us, NOT_GIVEN)
@@ -402,21 +399,21 @@ PERCENTS: Final = (50, 75, 90, 95, 99, 100)
 
 @dataclass(frozen=True)
 class Likeness:
-    """Simulated waits and GPUs in use beside the trace's own, for the jobs that are compared.
+    """Simulated and recorded waits and GPUs in use, for the jobs that are compared.
 
-    A wait is the time from submit to the first start. Waits below the resolution count as none.
+    A wait is the time from submit to the first start; waits below the resolution are zero.
 
     Attributes
     ----------
     num_compared, num_waited, num_never_started
-        Jobs that were compared; those of them that waited in the trace; those that the simulation
-        never started: they count as waiting for ever, but not in means.
+        Jobs that were compared, those of them that waited in the trace, and those that the
+        simulation never started: their wait is infinite, and means leave them out.
     ks
         Kolmogorov-Smirnov distance of the waits, 0 to 1.
     rank_correlation, kendall_tau
-        Spearman's, and Kendall's tau-b, of the waits job by job. The second is not graded.
+        Spearman's, and Kendall's tau-b, of the waits per job. The second is not graded.
     mean_wait_s, own_mean_wait_s
-        Simulated and of the trace.
+        Simulated and recorded.
     mean_wait_factor
         The larger of the two over the smaller, at least 1.
     wait_quantiles_s, own_wait_quantiles_s
@@ -426,8 +423,8 @@ class Likeness:
     mean_gpus_in_use, own_mean_gpus_in_use
         Over time.
     unexplained
-        The share of the GPU time spent waiting that the two do not have in common: 1 - the sum of
-        gpus x the lesser wait over that of gpus x the greater one.
+        The share of the GPU time spent waiting that the two do not have in common: 1 - sum of
+        gpus x the smaller wait / sum of gpus x the larger one.
     """
 
     num_compared: int
@@ -448,7 +445,7 @@ class Likeness:
 
     @property
     def graded(self) -> Mapping[str, float]:
-        """The measures that the grade looks at, by key."""
+        """The graded measures, by key."""
         return {measure.key: float(getattr(self, measure.key)) for measure in MEASURES}
 
     @property
@@ -458,11 +455,11 @@ class Likeness:
 
     @property
     def distance(self) -> float:
-        """What candidates are ordered by: :func:`~gpusched.studies.fidelity_grades.distance_of`."""
+        """The distance that ranks candidates: see ``distance_of``."""
         return distance_of(self.graded)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values; what is infinite or undefined is None."""
+        """Return it as plain values; infinite or undefined ones are None."""
         plain = {
             key: list(map(_plain, value)) if isinstance(value, tuple) else _plain(value)
             for key, value in asdict(self).items()
@@ -478,29 +475,28 @@ LETTERS: Final = "ABCDE"
 
 MEANINGS: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "A": "the base case is what happened: even differences of single jobs can be read",
-        "B": "means and distributions can be read, single jobs cannot",
-        "C": "large differences of means can be read, small ones and tails cannot",
-        "D": "at most the direction of large changes can be read",
-        "E": "what happened is not what was simulated: this tells of the simulated cluster alone",
+        "A": "the simulation matches the log; differences of single jobs are reliable",
+        "B": "means and distributions are reliable, single jobs are not",
+        "C": "large differences of means are reliable, small ones and tails are not",
+        "D": "at most the direction of large changes is reliable",
+        "E": "the simulation does not reproduce what happened: it describes its own cluster only",
     }
 )
-"""What each grade lets one read from a what-if."""
+"""How far each grade lets a what-if be trusted."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure that is graded, and its limits.
+    """A graded measure and its limits.
 
     Attributes
     ----------
     key, label
-        Its attribute of :class:`~gpusched.studies.fidelity_grades.Likeness`, and how texts call
-        it.
+        Its attribute of :class:`~gpusched.studies.fidelity_grades.Likeness`, and its name in texts.
     limits
-        The worst values that are still A, B, C and D.
+        The worst values that still get A, B, C and D.
     grows
-        Whether a larger value is a better one.
+        Whether larger values are better.
     """
 
     key: str
@@ -527,25 +523,25 @@ MEASURES: Final = (
     Measure("unexplained", "waiting time unexplained", (0.10, 0.25, 0.40, 0.60)),
     Measure("allocation_error", "allocation error", (0.02, 0.05, 0.10, 0.20)),
 )
-"""What is graded; docs/explanation/fidelity.md argues for the limits."""
+"""The graded measures; docs/explanation/fidelity.md gives reasons for the limits."""
 
 MIN_JOBS: Final = 100
 MIN_WAITED: Final = 30
-"""With fewer jobs compared, or fewer of them that waited, no grade is better than C."""
+"""With fewer jobs compared, or fewer that waited, no grade is better than C."""
 
 
 @dataclass(frozen=True)
 class Grade:
-    """How near a simulated base case comes to what happened.
+    """How close a simulation comes to what happened.
 
     Attributes
     ----------
     letter
         ``"A"`` to ``"E"``: the worst of ``letters``.
     letters
-        The grade of each measure, by its key; ``"sample"`` is there if the jobs were few.
+        The grade of each measure, by its key; ``"sample"`` is present if the jobs were few.
     why
-        What it is due to, in words.
+        The reason, in words.
     """
 
     letter: str
@@ -554,7 +550,7 @@ class Grade:
 
     @property
     def meaning(self) -> str:
-        """What the grade lets one read from a what-if."""
+        """How far the grade lets a what-if be trusted."""
         return MEANINGS[self.letter]
 
     def __str__(self) -> str:
@@ -566,14 +562,14 @@ class Grade:
 
 
 def grade_of(values: Mapping[str, float], num_jobs: int, num_waited: int) -> Grade:
-    """Return the grade of a base case: the worst of the grades of its measures.
+    """Return the grade of a simulation: the worst of the grades of its measures.
 
     Parameters
     ----------
     values
         The value of each of :data:`MEASURES`, by its key.
     num_jobs, num_waited
-        How many jobs were compared, and how many of them waited in the trace.
+        Number of jobs compared, and how many of them waited in the trace.
     """
     letters = {measure.key: measure.letter(values[measure.key]) for measure in MEASURES}
     texts = {measure.key: measure.text(values[measure.key]) for measure in MEASURES}
@@ -586,7 +582,7 @@ def grade_of(values: Mapping[str, float], num_jobs: int, num_waited: int) -> Gra
 
 
 def distance_of(values: Mapping[str, float]) -> float:
-    """Return how far a base case is from what happened, 0 to 1: what candidates are ordered by.
+    """Return how far a simulation is from what happened, 0 to 1; it ranks the candidates.
 
     The mean of four parts, each 0 to 1: the KS distance, 1 - rank correlation (1 if that is
     negative), the share of the waiting time that is unexplained, and the allocation error (at
@@ -602,7 +598,7 @@ def distance_of(values: Mapping[str, float]) -> float:
 
 
 class Candidate(NamedTuple):
-    """A policy that is tried by default, in traces of at most so many jobs (None: any)."""
+    """A policy tried by default, in traces of at most so many jobs (None: any)."""
 
     policy: str
     most_jobs: int | None = None
@@ -617,30 +613,30 @@ POLICIES: Final = (
     Candidate("sjf"),
     Candidate("swf"),
 )
-"""Tried by default; those that rank jobs by run time only if the trace has an estimate of each."""
+"""Tried by default; those that rank jobs by run time only if every job has an estimate."""
 
 PLACEMENTS: Final = ("consolidated", "first-fit")
-"""Tried by default: gangs that want whole servers, and gangs that take any GPUs."""
+"""Tried by default: multi-GPU jobs on whole servers, or on any GPUs."""
 
 
 @dataclass(frozen=True)
 class BaseCase:
-    """A simulation that stands for what happened.
+    """A simulation compared with the log.
 
     Attributes
     ----------
     policy, placement, predictor
-        As texts, see :func:`gpusched.simulate`.
+        As strings, see :func:`gpusched.simulate`.
     clairvoyant
-        Whether the policy decided by the true service times, which no site knows.
+        Whether the policy used true run times, which no site knows.
     cluster
-        On which cluster.
+        The simulated cluster.
     likeness
-        How near it comes.
+        How close it comes.
     num_runs
-        How many were simulated to find its capacity.
+        Number of simulations that the search for its capacity took.
     same_as
-        Another base case, earlier in the list, with the very same waits; empty if there is none.
+        An earlier case with exactly the same waits; empty if there is none.
     starts
         A digest of its starts.
     """
@@ -662,7 +658,7 @@ class BaseCase:
 
     @property
     def name(self) -> str:
-        """Policy, placement and servers in a few words."""
+        """Policy, placement and servers in short."""
         return f"{self.policy}, {self.placement}, {self.cluster.num_servers:,} servers"
 
     def to_dict(self) -> dict[str, Any]:
@@ -684,7 +680,7 @@ class BaseCase:
 
 @dataclass(frozen=True)
 class Scenario:
-    """What is simulated.
+    """The arguments of a simulation.
 
     Attributes
     ----------
@@ -709,13 +705,13 @@ class Scenario:
 
 @dataclass(frozen=True)
 class CaseSearch:
-    """A scenario whose cluster explains a trace's own starts.
+    """A scenario whose cluster is fitted to the recorded starts.
 
     Attributes
     ----------
     clusters
-        Those to try. Empty: the number of equal servers is searched for, from the fewest on that
-        can have run what ran at once.
+        Clusters to try. Empty: search for the number of equal servers, from the fewest that can
+        have run the recorded peak.
     """
 
     scenario: Scenario
@@ -728,17 +724,17 @@ class CaseSearch:
         return replace(self.scenario, cluster=cluster).run()
 
     def found(self) -> list[BaseCase]:
-        """Return a base case for each cluster, or the one on the number of servers found."""
+        """Return a case for each cluster, or for the number of servers found."""
         if not self.clusters:
             return [self._case(*self._sized())]
         return [self._case(self.run_on(cluster), 1) for cluster in self.clusters]
 
     def _sized(self) -> tuple[Result, int]:
-        """Return the run on the number of servers that is nearest to what happened, of how many.
+        """Return the run on the best number of servers, and the number of simulations it took.
 
-        It is the one with the nearest mean wait. Where jobs waited longer than even on the fewest
-        servers that can have run all that ran at once, there may have been fewer for most of the
-        time: then fewer are tried, too.
+        The best has the closest mean wait. If recorded waits are longer than on the fewest servers
+        that can have run the recorded peak, the capacity may mostly have been smaller: then fewer
+        servers are tried, too.
         """
         window = self.window
         latest: dict[int, Result] = {}
@@ -759,7 +755,7 @@ class CaseSearch:
         target = float(np.mean(window.own_wait_s))
         servers = nearest_capacity(mean_wait, least, target)
         if servers == least and mean_wait(servers) < target:
-            # The servers that hold the widest job, and what was in use on average.
+            # The servers that hold the largest job, and the average in use.
             in_use = window.mean_in_use(*window.own.changes)[1]
             gpus = max(int(self.scenario.trace.gpus.max()), math.ceil(in_use), 1)
             servers = smaller_capacity(
@@ -778,7 +774,7 @@ class CaseSearch:
 
 
 def default_policies(trace: Trace) -> tuple[list[str], list[str]]:
-    """Return the policies to try where none are named, and what is to be said of it."""
+    """Return the default policies to try, and remarks on the choice."""
     estimated = has_all_estimates(trace)
     chosen, said = [], []
     by_truth, left_out = [], []
@@ -794,22 +790,22 @@ def default_policies(trace: Trace) -> tuple[list[str], list[str]]:
         else:
             said.append(
                 f"{name} was not tried: it is slow for more than {most_jobs:,} jobs; name it to "
-                "have it"
+                "include it"
             )
     if not estimated:
         why = "some jobs have" if trace.estimate_us is not None else "the trace has"
-        # A site that backfills knows limits that its log need not tell.
+        # A site that backfills has limits that its log may not record.
         said.append(
-            f"{why} no estimates: in {' and '.join(by_truth)} true run times stand for them; "
-            f"{' and '.join(left_out)}, which rank jobs by them, were not tried"
+            f"{why} no estimates: {' and '.join(by_truth)} use true run times instead; "
+            f"{' and '.join(left_out)}, which rank jobs by estimates, were not tried"
         )
     return chosen, said
 
 
 def ordered(cases: Sequence[BaseCase]) -> tuple[BaseCase, ...]:
-    """Return base cases from the nearest to the farthest; of equals the fewest GPUs, the first.
+    """Sort cases from the closest to the farthest; on ties by GPUs, then by order.
 
-    Those with the very starts of an earlier one say so.
+    Those with exactly the starts of an earlier one name it.
     """
     first: dict[str, BaseCase] = {}
     nearest = []
@@ -825,22 +821,22 @@ MOST_JOBS: Final = 5
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fidelity:
-    """How near simulated base cases come to what happened.
+    """The simulations closest to what happened, from :func:`gpusched.fidelity`.
 
     Attributes
     ----------
     trace
-        Whose own starts were compared with.
+        The log.
     cases
-        The base cases, the nearest first.
+        The simulations, the closest first.
     result
-        The run of the nearest.
+        The closest run.
     peak_gpus
-        The most GPUs in use at once by the trace's own starts: the capacity was no smaller.
+        The most GPUs in use at once by the recorded starts: a lower bound on the capacity.
     resolution_s
-        Waits below this counted as none.
+        Waits below this counted as zero.
     remarks
-        What a reader must know: what was left out, and what limits the comparison.
+        Caveats: what was left out, and what limits the comparison.
     """
 
     trace: Trace
@@ -853,22 +849,22 @@ class Fidelity:
 
     @property
     def best(self) -> BaseCase:
-        """The nearest base case."""
+        """The closest simulation."""
         return self.cases[0]
 
     @property
     def grade(self) -> Grade:
-        """Its grade, which every what-if on it carries."""
+        """Its grade, which every what-if based on it carries."""
         return self.best.grade
 
     @property
     def warm_up_s(self) -> float:
-        """How much of the submissions was left out at the front, seconds."""
+        """Length of the submissions left out at the front, seconds."""
         return self._window.warm_up_s
 
     @property
     def tail_s(self) -> float:
-        """How much was left out at the end, seconds."""
+        """Length left out at the end, seconds."""
         return self._window.tail_s
 
     def __repr__(self) -> str:
@@ -883,30 +879,30 @@ class Fidelity:
 
     @property
     def head(self) -> list[str]:
-        """Lines on the nearest base case, and its grade."""
+        """Lines on the closest simulation, and its grade."""
         best = self.best
         others = [case.name for case in self.cases[1:] if case.likeness == best.likeness]
         return [
             f"{self.trace.name}: {plural(len(self.trace), 'job')}; at most "
-            f"{self.peak_gpus:,} GPUs in use at once by its own starts",
+            f"{self.peak_gpus:,} GPUs in use at once by its recorded starts",
             f"nearest: {best.name} ({best.cluster.num_gpus:,} GPUs)",
-            *(wrapped(f"just as near: {'; '.join(others)}") if others else []),
+            *(wrapped(f"equally close: {'; '.join(others)}") if others else []),
             *wrapped(f"grade {best.grade}"),
         ]
 
     @property
     def shown(self) -> tuple[Table, Table, Table]:
-        """The nearest base cases, the waits of the nearest, and those that differ most."""
+        """The closest simulations, the waits of the closest, and those that differ most."""
         like, hidden = self.best.likeness, len(self.cases) - MOST_CASES
-        told = [f"and {plural(hidden, 'base case')} farther off"] if hidden > 0 else []
+        told = [f"and {plural(hidden, 'more simulation')}"] if hidden > 0 else []
         in_use = (
             f"GPUs in use: {like.own_mean_gpus_in_use:,.1f} on average in the trace, "
             f"{like.mean_gpus_in_use:,.1f} simulated; off by "
             f"{written(like.allocation_error, 'percent')} of that at any time, on average"
         )
         unexplained = (
-            f"left unexplained: {100 * like.unexplained:.0f}% of the GPU time spent waiting, in "
-            "the trace or simulated, is not in both"
+            f"left unexplained: {100 * like.unexplained:.0f}% of the GPU time spent waiting is not "
+            "common to trace and simulation"
         )
         percents = [f"p{percent}" if percent < 100 else "max" for percent in PERCENTS]
         waits: list[list[Value]] = [
@@ -922,7 +918,7 @@ class Fidelity:
         )
 
     def table(self) -> pl.DataFrame:
-        """Return one row per base case, the nearest first.
+        """Return one row per simulation, the closest first.
 
         Returns
         -------
@@ -948,14 +944,14 @@ class Fidelity:
     to_polars = table
 
     def jobs(self) -> pl.DataFrame:
-        """Return the jobs compared, with their own waits and those of the nearest base case.
+        """Return the jobs compared, with their recorded waits and those of the closest simulation.
 
         Returns
         -------
         polars.DataFrame
-            Columns id, row, user (if the trace has users), submit_s, gpus, own_wait_s, wait_s and
-            difference_s (simulated - own, null if the simulation never started the job), those
-            whose waits differ most first.
+            Columns id, row, user (if the trace has users), submit_s, gpus, own_wait_s (recorded),
+            wait_s and difference_s (wait_s - own_wait_s, null if the simulation never started the
+            job), sorted by the size of the difference, largest first.
 
         Examples
         --------
@@ -986,9 +982,9 @@ class Fidelity:
         return frame.with_columns(pl.when(infinite.is_finite()).then(infinite).name.keep())
 
     def allocation(self) -> pl.DataFrame:
-        """Return the GPUs in use over time, of the trace and of the nearest base case.
+        """Return the GPUs in use over time, recorded and in the closest simulation.
 
-        Jobs without a start of their own are in neither.
+        Jobs without a recorded start are in neither.
 
         Returns
         -------
@@ -1022,12 +1018,12 @@ class Fidelity:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values that any JSON writer takes.
+        """Return everything as plain values for any JSON writer.
 
         Returns
         -------
         dict
-            The grade, every base case, and what was left out.
+            The grade, every simulation, and what was left out.
 
         Examples
         --------
@@ -1105,54 +1101,53 @@ def fidelity(
     progress: OnProgress | None = None,
     stop: threading.Event | None = None,
 ) -> Fidelity:
-    """Find the simulated base case that is nearest to what happened, and grade it.
+    """Find the simulation that is closest to what happened, and grade it.
 
-    The trace must have starts of its own (``source_wait_s``). Every policy is tried with every
-    placement, on the clusters that are named or on the number of equal servers under which the
-    mean wait is nearest to the trace's, from the fewest that can have run what ran at once. Where
-    jobs wait too little even on those, there may have been fewer for most of the time: then fewer
-    are tried for as long as that comes nearer.
+    The trace must have recorded starts (``source_wait_s``). Every policy is tried with every
+    placement, on the clusters given or on the number of equal servers whose mean wait is closest to
+    the trace's, from the fewest that can have run the recorded peak. If jobs wait too little even
+    on those, the capacity may mostly have been smaller: then fewer are tried while that comes
+    closer.
 
     Parameters
     ----------
     cluster
-        The cluster of the site, or several to try. None: equal servers; where jobs name GPU types,
-        those of :func:`gpusched.traces.smallest_cluster`.
+        The cluster of the site, or several to try. None: equal servers; if jobs name GPU types, the
+        cluster of :func:`gpusched.traces.smallest_cluster`.
     policies, placements
-        What to try, see :func:`gpusched.policies` and :func:`gpusched.placements`. None:
-        non-preemptive policies that a site can have, those that rank jobs by run time only where
-        the trace has estimates of all; and the placements ``consolidated`` and ``first-fit``.
-        Policies that backfill take true run times for estimates that are missing, and a base case
-        that sees the truth so is marked.
+        Names to try, see :func:`gpusched.policies` and :func:`gpusched.placements`. None:
+        non-preemptive policies that a site can have, those that rank jobs by run time only if every
+        job has an estimate; and the placements ``consolidated`` and ``first-fit``. Policies that
+        backfill use true run times for missing estimates, and such a simulation is marked.
     servers
-        Without a cluster: the numbers of servers to try. None: one is searched for.
+        Without a cluster: the numbers of servers to try. None: search for one.
     gpus_per_server
         Without a cluster: GPUs of each server.
     predictor
-        What policies know of run times. ``"auto"``: the estimates where every job has one, else
-        the truth.
+        Source of run-time predictions. ``"auto"``: the estimates if every job has one, else the
+        true run times.
     warm_up_s, tail_s
-        Jobs submitted so long after the first submission, or so long before the last, are
-        simulated but not compared, seconds. None: until as many GPUs are in use as on average,
-        and as long as 95 % of the jobs waited, each at most a tenth of the span.
+        Jobs submitted so soon after the first submission, or so shortly before the last, are
+        simulated but not compared, seconds. None: until the GPUs in use reach their mean, and as
+        long as 95% of the jobs waited, each at most a tenth of the span.
     resolution_s
-        Waits below this count as none, seconds: sites look at their queues in rounds.
+        Waits below this count as zero, seconds: sites schedule in rounds.
     seed, threads, progress, stop
         As for :func:`gpusched.compare`; ``progress`` counts pairs of a policy and a placement.
 
     Returns
     -------
     Fidelity
-        The base cases, the nearest first, with their grades.
+        The simulations, the closest first, with their grades.
 
     Raises
     ------
     ValueError
-        If the trace has no starts of its own, or fewer than ten in the window; jobs are restricted
-        to GPU types and no cluster is named; or an argument is out of range. An error in a run
+        If the trace has no recorded starts, or fewer than ten in the window; jobs are restricted
+        to GPU types and no cluster is given; or an argument is out of range. An error in a run
         names its policy and placement.
     TypeError
-        If an argument has another type.
+        If an argument has the wrong type.
     Cancelled
         If ``stop`` was set.
 
@@ -1188,7 +1183,7 @@ def fidelity(
     }  # fmt: skip
     found = in_threads(
         {name: search.found for name, search in searches.items()},
-        threads=threads, progress=progress, stop=stop, unit="base cases",
+        threads=threads, progress=progress, stop=stop, unit="simulations",
     )  # fmt: skip
     cases = ordered([case for several in found.values() for case in several])
     best = next(name for name, several in found.items() if any(c is cases[0] for c in several))
@@ -1205,9 +1200,9 @@ def _clusters(
     servers: Sequence[int] | None,
     gpus_per_server: int,
 ) -> tuple[tuple[Cluster, ...], list[str]]:
-    """Return the clusters that are named, none if their size is to be found, and what is assumed.
+    """Return the clusters given, none if the size is to be found, and what is assumed.
 
-    Jobs that name GPU types have no number of equal servers to be found.
+    Jobs that name GPU types need more than a number of equal servers.
     """
     check_integer("gpus_per_server", gpus_per_server, 1, MAX_GPUS_PER_SERVER)
     if cluster is not None:
@@ -1235,7 +1230,7 @@ def _clusters(
 
 
 def _remarks(window: Window, best: BaseCase, gpus_per_server: int, has_clusters: bool) -> list[str]:
-    """Say what limits the comparison."""
+    """List what limits the comparison."""
     own = window.own
     trace = own.trace
     said = [
@@ -1252,14 +1247,14 @@ def _remarks(window: Window, best: BaseCase, gpus_per_server: int, has_clusters:
     if best.cluster.num_gpus < own.peak_gpus:
         said.append(
             f"the best has {best.cluster.num_gpus:,} GPUs, but {own.peak_gpus:,} were in use at "
-            "once: the capacity was not always the same, or the trace's times are not exact"
+            "once: the capacity varied, or the trace's times are not exact"
         )
     is_small = not has_clusters and best.cluster.num_servers <= own.fewest_servers(gpus_per_server)
     if is_small and like.mean_wait_s < like.own_mean_wait_s:
         said.append(
-            "jobs waited longer than on the fewest servers that can have run them: something "
-            "else than capacity held them, such as limits of users, reservations or failures"
+            "jobs waited longer than on the fewest servers that can have run them: something other "
+            "than capacity delayed them, such as user limits, reservations or failures"
         )
     if not math.isfinite(like.mean_wait_factor):
-        said.append("nobody waits on one of the two sides: the mean waits have no factor")
+        said.append("no job waits in the trace or in the simulation: mean waits have no ratio")
     return said

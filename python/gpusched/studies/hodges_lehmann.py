@@ -1,7 +1,7 @@
-"""Estimate, interval and p of few values by one inversion of Wilcoxon's signed-rank test.
+"""Estimate, interval and p of a few values by inverting Wilcoxon's signed-rank test.
 
-The estimate is the median of the averages of all pairs of values (Hodges and Lehmann 1963). Of
-positive values that is done by their logarithms, so that a change is a ratio.
+The estimate is the median of the averages of all pairs of values (Hodges and Lehmann 1963). For
+positive values it uses their logarithms, so that a change is a ratio.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from numpy.typing import ArrayLike
 from gpusched.base.arrays import Float64
 from gpusched.base.field_checks import check_integer, check_positive
 
-# As scipy.stats.wilcoxon: beyond it the normal law is near enough.
+# As in scipy.stats.wilcoxon: beyond it the normal approximation is close enough.
 _MOST_EXACT: Final = 50
 _MOST_VALUES: Final = 4_000
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """An estimate with its interval, and how likely one as far from no change is by chance.
+    """An estimate with its interval and the p value of no change.
 
     Attributes
     ----------
@@ -34,13 +34,13 @@ class Estimate:
     low, high
         Limits of the interval; NaN for a single value.
     p
-        Of no change, two-sided and exact up to 50 values: at most ``1 - level`` just where the
-        interval leaves no change out. NaN of :func:`typical`, which compares nothing.
+        p of no change, two-sided and exact up to 50 values: at most ``1 - level`` exactly if the
+        interval excludes no change. NaN from :func:`typical`, which compares nothing.
     num
-        Values, or pairs.
+        Number of values, or of pairs.
     level
-        What the interval reaches: at least the level asked for, but with fewer than six values
-        it is their range, which reaches less than 95 %.
+        Coverage of the interval: at least the level requested, but with fewer than six values the
+        interval is their range, which covers less than 95%.
     """
 
     value: float
@@ -52,17 +52,17 @@ class Estimate:
 
 
 def signed_rank(values: ArrayLike, *, level: float = 0.95) -> Estimate:
-    """Estimate the middle of values: of differences, how far they lie from zero.
+    """Estimate the centre of values, such as differences, and test it against zero.
 
-    Exact where the values lie symmetrically about their middle, and near that otherwise (see
-    docs/studies/intervals.md). A value of zero counts against a difference.
+    Exact if the values are symmetric about their centre, approximate otherwise (see
+    docs/studies/intervals.md). A value of zero counts as evidence of no difference.
 
     Parameters
     ----------
     values
-        One of each seed, at most 4,000.
+        One per seed, at most 4,000.
     level
-        Share of the intervals that hold the truth.
+        Share of the intervals that contain the true value.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def signed_rank(values: ArrayLike, *, level: float = 0.95) -> Estimate:
     Raises
     ------
     ValueError
-        If there are no values, too many, or one is not finite; TypeError if one is no number.
+        If there are no values, too many, or one is not finite; TypeError if one is not a number.
 
     Examples
     --------
@@ -84,13 +84,13 @@ def signed_rank(values: ArrayLike, *, level: float = 0.95) -> Estimate:
     x = values_of("values", values)
     num = len(x)
     if num > _MOST_VALUES:
-        raise ValueError(f"values: {num:,} are more than {_MOST_VALUES:,}")
+        raise ValueError(f"values: {num:,} values; at most {_MOST_VALUES:,} are possible")
     i, j = np.triu_indices(num)
     averages = np.sort((x[i] + x[j]) / 2)
     averages[np.abs(averages) <= 1e-12 * np.abs(x).max()] = 0.0
     least = min(int((averages <= 0).sum()), int((averages >= 0).sum()))
     most = num * (num + 1) // 2
-    # The smallest rank sum that is not too unlikely; of too few values the range.
+    # The smallest rank sum that is not too unlikely; for too few values the range.
     k = max(1, bisect_right(range(most), (1 - level) / 2, key=lambda k: _cdf(k, num)))
     low, high = (averages[k - 1], averages[-k]) if num > 1 else (math.nan, math.nan)
     return Estimate(
@@ -101,7 +101,7 @@ def signed_rank(values: ArrayLike, *, level: float = 0.95) -> Estimate:
 
 @lru_cache(maxsize=64)
 def _below(num: int) -> Float64:
-    """P(W <= k) of the signed-rank sum of so many values, for k = 0, 1, ..."""
+    """P(W <= k) of the signed-rank sum of ``num`` values, for k = 0, 1, ..."""
     law = np.ones(1)
     for rank in range(1, num + 1):
         law = np.convolve(law, np.r_[1.0, np.zeros(rank - 1), 1.0])
@@ -117,17 +117,17 @@ def _cdf(k: int, num: int) -> float:
 
 
 def typical(values: ArrayLike, *, level: float = 0.95) -> Estimate:
-    """Estimate the typical one of positive values: :func:`signed_rank` of their logarithms.
+    """Estimate a typical positive value: :func:`signed_rank` of the logarithms.
 
-    Half of all geometric means of two such values lie below it. A single run that got stuck does
-    not move it, as it would move the mean.
+    Half of all geometric means of two values are below it. A single outlier does not move it, as
+    it would move the mean.
 
     Parameters
     ----------
     values
-        One of each seed.
+        One per seed.
     level
-        Share of the intervals that hold the truth.
+        Share of the intervals that contain the true value.
 
     Returns
     -------
@@ -137,7 +137,7 @@ def typical(values: ArrayLike, *, level: float = 0.95) -> Estimate:
     Raises
     ------
     ValueError
-        If a value is zero or negative; and as :func:`signed_rank`.
+        If a value is zero or negative; otherwise as :func:`signed_rank`.
 
     Examples
     --------
@@ -154,19 +154,19 @@ def ratio(values: ArrayLike, baseline: ArrayLike, *, level: float = 0.95) -> Est
     Parameters
     ----------
     values, baseline
-        Columns of equal length, positive; rows belong together, usually by their seed.
+        Columns of equal length, positive; rows are pairs, usually of equal seeds.
     level
-        Share of the intervals that hold the truth.
+        Share of the intervals that contain the true value.
 
     Returns
     -------
     Estimate
-        Without a unit; 0.8 where the values are typically a fifth smaller.
+        Without a unit; 0.8 if the values are typically a fifth smaller.
 
     Raises
     ------
     ValueError
-        If the columns differ in length or a value is not positive; and as :func:`signed_rank`.
+        If the columns differ in length or a value is not positive; or as :func:`signed_rank`.
 
     Examples
     --------
@@ -181,24 +181,24 @@ def ratio(values: ArrayLike, baseline: ArrayLike, *, level: float = 0.95) -> Est
 def difference(values: ArrayLike, baseline: ArrayLike, *, level: float = 0.95) -> Estimate:
     """Estimate the difference of a typical pair of runs on the same jobs.
 
-    For shares, and for what may be zero or negative; of positive values :func:`ratio` says more.
+    For shares, and values that may be zero or negative; for positive values use :func:`ratio`.
 
     Parameters
     ----------
     values, baseline
-        Columns of equal length; rows belong together, usually by their seed.
+        Columns of equal length; rows are pairs, usually of equal seeds.
     level
-        Share of the intervals that hold the truth.
+        Share of the intervals that contain the true value.
 
     Returns
     -------
     Estimate
-        In the unit of the values; below zero where the values are smaller.
+        In the unit of the values; negative if the values are smaller.
 
     Raises
     ------
     ValueError
-        If the columns differ in length; and as :func:`signed_rank`.
+        If the columns differ in length; otherwise as :func:`signed_rank`.
 
     Examples
     --------
@@ -229,18 +229,18 @@ def _logarithms(name: str, values: ArrayLike) -> Float64:
 def holm(p_values: ArrayLike) -> Float64:
     """Adjust the p values of a family of tests (Holm 1979).
 
-    A test whose adjusted value is below 5 % may be called significant; the probability that any of
-    the family is called so wrongly is then at most 5 %, whatever their dependence.
+    A test whose adjusted value is below 5% may be called significant; the probability of any wrong
+    call in the family is then at most 5%, whatever the dependence between tests.
 
     Parameters
     ----------
     p_values
-        One of each test.
+        One per test.
 
     Returns
     -------
     ndarray
-        As many, in the same order, none below its own p nor above one.
+        As many, in the same order, each at least its own p and at most 1.
 
     Raises
     ------
@@ -264,16 +264,16 @@ def holm(p_values: ArrayLike) -> Float64:
 
 
 def seeds_for(num_comparisons: int, *, level: float = 0.95) -> int:
-    """Return the seeds with which so many comparisons can be significant at all.
+    """Return the fewest seeds with which so many comparisons can be significant.
 
     With n seeds the smallest p is 2 / 2^n, which Holm's correction multiplies by their number.
 
     Parameters
     ----------
     num_comparisons
-        Tests of one table.
+        Number of tests in one table.
     level
-        One less the probability that any of them is called significant wrongly.
+        1 - the probability that any of them is wrongly called significant.
 
     Returns
     -------
@@ -296,22 +296,22 @@ def seeds_for(num_comparisons: int, *, level: float = 0.95) -> int:
 
 
 def seeds_needed(pilot: Estimate, half_width: float) -> int:
-    """Return the seeds after which an interval is as narrow as asked for.
+    """Return the number of seeds needed for an interval of a given width.
 
-    From 20 pilot seeds the answer is right to 20 % in the median, but may well be half or twice
-    as large; from 10 it is mostly too large.
+    From 20 pilot seeds the answer is within 20% in the median, but may well be half or twice the
+    right one; from 10 it is mostly too large.
 
     Parameters
     ----------
     pilot
-        What :func:`ratio` or :func:`typical` found.
+        An estimate of :func:`ratio` or :func:`typical`.
     half_width
-        To reach on each side: 0.05 for 5 %.
+        Target on each side: 0.05 for 5%.
 
     Returns
     -------
     int
-        At least 6. Those of the pilot count.
+        At least 6, including the seeds of the pilot.
 
     Raises
     ------
@@ -327,17 +327,17 @@ def seeds_needed(pilot: Estimate, half_width: float) -> int:
     wanted = math.log1p(check_positive("half_width", half_width))
     if not 0 < pilot.low <= pilot.high < math.inf:
         raise ValueError(
-            f"pilot: its limits, {pilot.low!r} and {pilot.high!r}, must be positive: take what "
-            "ratio() or typical() gives for two seeds or more"
+            f"pilot: its limits, {pilot.low!r} and {pilot.high!r}, must be positive; use ratio() "
+            "or typical() on two seeds or more"
         )
     half = math.log(pilot.high / pilot.low) / 2
     return max(6, math.ceil(pilot.num * (half / wanted) ** 2))
 
 
 def check_level(level: float) -> None:
-    """Raise a ValueError if ``level`` is no share between zero and one."""
+    """Raise a ValueError if ``level`` is not strictly between zero and one."""
     if not 0.0 < level < 1.0:
-        raise ValueError(f"level: {level!r} must lie between 0 and 1, as 0.95 does")
+        raise ValueError(f"level: {level!r} must lie between 0 and 1, such as 0.95")
 
 
 def values_of(name: str, values: ArrayLike) -> Float64:
@@ -346,7 +346,7 @@ def values_of(name: str, values: ArrayLike) -> Float64:
     Raises
     ------
     TypeError
-        If the values are no numbers.
+        If the values are not numbers.
     ValueError
         If there are none, or one is not finite: the message names it.
     """
@@ -361,17 +361,17 @@ def values_of(name: str, values: ArrayLike) -> Float64:
     if wrong.size:
         raise ValueError(
             f"{name}[{wrong[0]}]: {float(array[wrong[0]])} must be finite; leave out runs without "
-            "a value, or hand them to compare_runs, which says which they are"
+            "a value, or use compare_runs, which reports them"
         )
     return np.asarray(array, np.float64)
 
 
 def pairs_of(values: ArrayLike, baseline: ArrayLike) -> tuple[Float64, Float64]:
-    """Return two columns whose rows belong together; raise a ValueError where they do not."""
+    """Return two columns whose rows are pairs; raise a ValueError if their lengths differ."""
     first, second = values_of("values", values), values_of("baseline", baseline)
     if first.size != second.size:
         raise ValueError(
-            f"baseline: {second.size} values for {first.size}: pairs need one for each, of the "
-            "same seed"
+            f"baseline: {second.size} values for {first.size}; it must have one of the same seed "
+            "for each"
         )
     return first, second

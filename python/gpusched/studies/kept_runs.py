@@ -1,4 +1,4 @@
-"""Finished runs in a folder, so that a study that was cut off can go on from there."""
+"""Finished runs in a folder, so that an interrupted study can resume."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _SUM: Final = hashlib.sha256().digest_size
 
 
 class KeptRuns:
-    """What runs made, a file each, named by all that decides it: the run, the code, the data.
+    """Results of runs, one file each, named by all that determines it: run, code and data.
 
-    ``run`` is everywhere a function of a module that says what it returns: plain values, arrays,
-    and data classes of them.
+    ``run`` must be a module-level function with an annotated result: plain values, arrays, and
+    dataclasses of them.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -38,7 +38,7 @@ class KeptRuns:
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def find(self, run: Callable[..., Any], task: Any) -> Outcome | None:
-        """Return what is kept of ``run`` and a task, None if nothing is; a damaged file is none."""
+        """Return the stored result of ``run`` and a task; None if it is missing or damaged."""
         with suppress(FileNotFoundError, msgspec.MsgspecError, ValueError):
             data = self._path_of(run, task).read_bytes()
             if hashlib.sha256(data[_SUM:]).digest() == data[:_SUM]:
@@ -48,7 +48,7 @@ class KeptRuns:
         return None
 
     def keep(self, run: Callable[..., Any], task: Any, outcome: Outcome) -> None:
-        """Keep what ``run`` made of a task, and the processor time that it took."""
+        """Store the result of ``run`` for a task, and its processor time."""
         data = msgspec.msgpack.encode((outcome.processor_s, outcome.made), enc_hook=_plain)
         write_bytes(self._path_of(run, task), hashlib.sha256(data).digest() + data)
 
@@ -59,7 +59,7 @@ class KeptRuns:
 
 
 def forget(folder: Path) -> None:
-    """Remove what :class:`KeptRuns` kept in a folder, and the folder if nothing else is there."""
+    """Remove the files of :class:`KeptRuns` in a folder, and the folder if it is then empty."""
     for pattern in (f"*{_ENDING}", f"*{_ENDING}.*{PARTIAL}"):
         for path in folder.glob(pattern):
             path.unlink(missing_ok=True)
@@ -68,7 +68,7 @@ def forget(folder: Path) -> None:
 
 
 def num_kept(folder: Path) -> int:
-    """Return how many runs of this version are kept in a folder."""
+    """Return how many runs of this version are stored in a folder."""
     return sum(1 for _ in folder.glob(f"{code_digest()}-*{_ENDING}"))
 
 
@@ -78,7 +78,7 @@ def _type_of(run: Callable[..., Any]) -> Any:
 
 @lru_cache(maxsize=1)
 def _data(folder: Path | None) -> list[tuple[str, bytes]]:
-    """Return name and SHA-256 of all real data: a copy of other times is the same data."""
+    """Return name and SHA-256 of all real data; modification times do not matter."""
     if folder is None:
         return []
     files = (path for name in sorted(PUBLISHED) for path in sorted((folder / name).rglob("*")))
@@ -91,13 +91,13 @@ def _digest(path: Path) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """What msgspec does not know: NumPy's scalars and arrays."""
+    """Encode NumPy scalars and arrays, which msgspec does not know."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
-    raise TypeError(f"{type(value).__name__} cannot be kept")
+    raise TypeError(f"{type(value).__name__}: cannot be saved")
 
 
 def _array_of(kind: Any, value: Any) -> Any:
-    """Make the arrays that :func:`_plain` made plain."""
+    """Restore the arrays that :func:`_plain` encoded."""
     _, of = typing.get_args(kind)
     return np.array(value, dtype=typing.get_args(of)[0])

@@ -55,7 +55,7 @@ def table_of(compared: Compared, title: str = "") -> Table:
 
 
 def typical_columns(compared: Compared, heading: str = "typical") -> list[Column]:
-    """Return the columns of what is typical: its estimate and its limits."""
+    """Return the columns of a typical run: its estimate and its limits."""
     kind, label = kind_of(compared.metric), label_of(compared.metric)
     is_up, name = compared.better == "higher", f"{heading} {label}"
     typical = Column(name, kind=kind, key="typical", short=heading, is_highest_first=is_up)
@@ -63,7 +63,7 @@ def typical_columns(compared: Compared, heading: str = "typical") -> list[Column
 
 
 def change_columns(compared: Compared) -> list[Column]:
-    """Return the columns of what differs from the baseline."""
+    """Return the columns of the differences from the baseline."""
     scale, is_ratio = compared.scale, compared.scale == "ratio"
     kind: Kind = "ratio" if is_ratio else kind_of(compared.metric)
     name = f"ratio to {compared.baseline}" if is_ratio else f"change from {compared.baseline}"
@@ -77,7 +77,7 @@ def change_columns(compared: Compared) -> list[Column]:
 
 
 def change_cells(compared: Compared, row: Row) -> list[Value | Cell]:
-    """Return what a row differs by: estimate, limits, better seeds and p; of the baseline none."""
+    """Return a row's difference: estimate, limits, better seeds and p; empty for the baseline."""
     if row[compared.axis] == compared.baseline:
         return [""] * 4
     scale = compared.scale
@@ -88,14 +88,14 @@ def change_cells(compared: Compared, row: Row) -> list[Value | Cell]:
 
 
 def axis_text(value: object) -> str:
-    """Write the value of an axis as tables have it."""
+    """Format the value of an axis for tables."""
     if value is None:
         return "-"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def is_held_by_one(row: Mapping[str, Any]) -> bool:
-    """Whether one of six seeds or more holds over a third of the sum."""
+    """Whether one of six seeds or more contributes over a third of the sum."""
     return row["num_seeds"] >= _LEAST_SEEDS and (row["worst_share"] or 0.0) > _MOST_SHARE
 
 
@@ -104,7 +104,7 @@ def _share(compared: Compared) -> str:
 
 
 def notes_of(compared: Compared) -> list[str]:
-    """Return by which methods a table was made."""
+    """Return notes on the methods of a table."""
     frame = compared.frame
     of = "the logarithms" if compared.scale == "ratio" else "the values"
     lines = [f"Typical: Hodges-Lehmann of {of}, with {100 * compared.level:g}% intervals."]
@@ -112,14 +112,14 @@ def notes_of(compared: Compared) -> list[str]:
         tests = plural(compared.num_comparisons, "comparison")
         what = "ratios" if compared.scale == "ratio" else "changes"
         lines.append(
-            f"{what.capitalize()} are of runs on the same jobs; p: exact signed-rank, Holm for "
-            f"{tests}; * of at most {1 - compared.level:.2g}."
+            f"{what.capitalize()} compare runs on the same jobs; p: exact signed-rank, Holm for "
+            f"{tests}; *: p at most {1 - compared.level:.2g}."
         )
     if any(ahead(compared)):
         lines.append("Bold: not beaten significantly and by 2% or more.")
     if any(map(is_held_by_one, frame.iter_rows(named=True))):
         lines.append(
-            "! One seed holds more than a third of the sum: the mean says nothing of a typical run."
+            "! One seed contributes more than a third of the sum: the mean is not typical of a run."
         )
     if frame["is_clairvoyant"].any():
         lines.append(f"{CLAIRVOYANT} {SEES_TRUTH}.")

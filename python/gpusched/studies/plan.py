@@ -1,4 +1,4 @@
-"""From a study to its runs: axes crossed, zipped or listed, in the order of their jobs."""
+"""Derive the runs of a study: axes crossed, zipped or listed, ordered by their jobs."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ RUN_KEYS: Final = (
     "trace", "cluster", "policy", "placement", "speed", "contention", "predictor", "load", "jobs",
     "window", "seed",
 )  # fmt: skip
-"""Columns that every run has, in this order."""
+"""Columns of every run, in this order."""
 OFFERED_LOAD: Final = "offered_load"
-"""The metric ``load``: the column of that name is what the study asked for."""
+"""Column of the metric ``load``; the column ``load`` is the load requested."""
 DEFAULT_SPEED: Final = "default"
-"""Label of the speed that follows from the contention and the jobs."""
+"""Label of the default performance model, which depends on the contention and the jobs."""
 SHORT_NAME: Final = 12
 """Digits of a name that are shown."""
 _DIGITS: Final = 32
@@ -63,7 +63,7 @@ _ZOO: Final = "zoo"
 
 
 class _Role(NamedTuple):
-    """The axis of a study for a role, what its texts are, and which objects may stand there."""
+    """The axis of a study for a role, how its strings are parsed, and which objects it accepts."""
 
     plural: str
     kind: type[Choice]
@@ -80,14 +80,14 @@ _ROLES: Final[Mapping[str, _Role]] = {
 
 
 class Named(NamedTuple):
-    """A choice with what tables call it."""
+    """A choice and its label in tables."""
 
     label: str
     choice: Any
 
 
 def choices_of(study: Study, role: str) -> list[Named]:
-    """Resolve what a study lists for a role; each label is there once.
+    """Resolve the entries of a role; labels must be unique.
 
     Raises
     ------
@@ -108,8 +108,7 @@ def choices_of(study: Study, role: str) -> list[Named]:
     for position, label in enumerate(labels):
         if labels.index(label) != position:
             raise ValueError(
-                f"{label!r} is listed twice; give one a label of its own - at "
-                f"`$.{axis}[{position}]`"
+                f"{label!r} is listed twice; give one its own label - at `$.{axis}[{position}]`"
             )
     for parameter in study.parameters:
         if parameter.role == role:
@@ -131,14 +130,14 @@ def _named(role: str, entry: Any) -> Named:
     if isinstance(entry, Mapping):
         rest = dict(entry)
         if role not in rest:
-            raise ValueError(f"{role}: the name is missing in {dict(entry)!r}")
+            raise ValueError(f"{role}: name missing in {dict(entry)!r}")
         inner, label = rest.pop(role), rest.pop("label", None)
         if label is not None and not (isinstance(label, str) and label.strip()):
-            raise ValueError(f"label: {label!r} must be text that is not empty")
+            raise ValueError(f"label: {label!r} must be a non-empty string")
         if rest:
             base = kind.parse(inner) if isinstance(inner, str) else inner
             if not isinstance(base, kind):
-                raise ValueError(f"{role}: options go with a name, not with {inner!r}")
+                raise ValueError(f"{role}: options must go with a name, not with {inner!r}")
             inner = kind(base.name, **(base.parameters | rest))
         one = _named(role, inner)
         return one if label is None else Named(label, one.choice)
@@ -150,12 +149,12 @@ def _named(role: str, entry: Any) -> Named:
         return Named(f"python:{type(entry).__qualname__}", entry)
     hint = ""
     if isinstance(entry, type) and issubclass(entry, objects):
-        hint = f"; give an instance of it: {entry.__name__}()"
+        hint = f"; give an instance: {entry.__name__}()"
     raise TypeError(f"{role}: expected a name, not {entry!r}{hint}")
 
 
 def _told_apart(found: list[Named]) -> list[Named]:
-    """Give objects of one class labels of their own, as a comparison does."""
+    """Number the labels of different objects of one class, as a comparison does."""
     alike = [one for one in found if one.label.startswith("python:")]
     if len({one.label for one in alike}) == len(alike):
         return found
@@ -164,7 +163,7 @@ def _told_apart(found: list[Named]) -> list[Named]:
 
 
 def _has(one: Named, axis: ParameterAxis, role: str) -> bool:
-    """Whether an axis of parameters is one of this choice."""
+    """Whether an axis of parameters belongs to this choice."""
     return axis.role == role and isinstance(one.choice, Choice) and one.choice.name == axis.of
 
 
@@ -172,7 +171,7 @@ def _check_parameter(axis: ParameterAxis, found: Sequence[Named]) -> None:
     if not any(_has(one, axis, axis.role) for one in found):
         names = sorted({one.choice.name for one in found if isinstance(one.choice, Choice)})
         raise ValueError(
-            f"parameters: {axis.role} {axis.of!r} is not one of the study's: {', '.join(names)}"
+            f"parameters: {axis.role} {axis.of!r} is not in the study: {', '.join(names)}"
         )
     for value in axis.values:
         _ROLES[axis.role].kind(axis.of, **{axis.option: value})
@@ -185,14 +184,14 @@ class Recipe:
     Attributes
     ----------
     name
-        SHA-256 of all that decides them: equal names, equal jobs.
+        SHA-256 of all that determines them: equal names, equal jobs.
     trace, cluster
-        Positions in the study of the entry, and of the cluster that a load refers to; the latter
-        is -1 where the jobs are the same for all clusters.
+        Positions in the study of the entry, and of the cluster that a load refers to (-1 if the
+        jobs are the same for all clusters).
     jobs, window, load
-        One value of the axis each; None: as they are. ``window`` is a position.
+        One value per axis; None: unchanged. ``window`` is a position.
     seed
-        Of what is drawn.
+        Seed of all random draws.
     """
 
     name: str
@@ -211,15 +210,15 @@ class PlannedRun:
     Attributes
     ----------
     recipe
-        Of its jobs.
+        How its jobs are made.
     cluster
         Position in the study.
     choices
         Positions of policy, placement, speed, contention and predictor.
     values
-        Position of the value of each axis of parameters; -1 where it has none.
+        Position of the value of each axis of parameters; -1 if it has none.
     load, seed
-        As asked for; a load of None leaves the jobs as they are.
+        As requested; a load of None leaves the jobs unchanged.
     """
 
     recipe: Recipe
@@ -232,22 +231,22 @@ class PlannedRun:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """All runs of a study, their names, and what their positions stand for.
+    """All runs of a study, their names, and the objects of their positions.
 
     Attributes
     ----------
     runs
-        Those with the same jobs stand together.
+        Grouped by jobs.
     clusters
-        As they were made, with their labels in ``cluster_labels``.
+        The clusters, with their labels in ``cluster_labels``.
     named
-        What each role lists, in the order of :data:`~gpusched.studies.study.ROLES`.
+        The entries of each role, in the order of :data:`~gpusched.studies.study.ROLES`.
     names
-        Of the runs, 32 hexadecimal digits. Two runs have one name only if they make the same: the
-        recipe of the jobs, the cluster, the policy with all values of its parameters, placement,
-        speed, contention, predictor, seed, warm-up and metrics are the same, and so is the code.
-        The labels are not in it. An object of Python counts by its code and its state; one that
-        cannot be read has a name of its own each time.
+        Of the runs, 32 hexadecimal digits. Two runs have the same name only if all that determines
+        their result is equal: the recipe of the jobs, the cluster, the policy with all values of
+        its parameters, placement, speed, contention, predictor, seed, warm-up, metrics and code.
+        Labels do not count. A Python object counts by its code and state; one that cannot be read
+        has a new name each time.
     """
 
     study: Study
@@ -259,7 +258,7 @@ class Plan:
     names: list[str] = field(default_factory=list)
 
     def only(self, begin: str) -> Plan:
-        """Return the plan of the runs whose names begin so.
+        """Select the runs whose names start with ``begin``.
 
         Raises
         ------
@@ -269,7 +268,7 @@ class Plan:
         chosen = [at for at, name in enumerate(self.names) if name.startswith(begin)]
         if not chosen:
             raise ValueError(
-                f"only: no run of the study has a name that begins with {begin!r}; names change "
+                f"only: no run of the study has a name that starts with {begin!r}; names change "
                 "with the study, its files and the version of gpusched"
             )
         return replace(
@@ -294,17 +293,17 @@ class Plan:
         return set(kept["run"].to_list()) & set(self.names)
 
     def compared(self, kept: pl.DataFrame) -> Iterator[tuple[list[str], Apart]]:
-        """Find runs that differ in nothing but the policy, and do not finish the same jobs.
+        """Find runs that differ only in the policy, and do not finish the same jobs.
 
         Parameters
         ----------
         kept
-            The rows of runs; those that failed are not compared.
+            The rows of runs; failed ones are not compared.
 
         Returns
         -------
         iterator
-            Of names of such runs, with the jobs that are not common to them.
+            The names of such runs, with the jobs that are not common to them.
         """
         left = dict(kept.select("run", LEFT).iter_rows()) if LEFT in kept.columns else {}
         alike: dict[object, list[str]] = {}
@@ -324,11 +323,11 @@ class Plan:
         return (*RUN_KEYS, *(axis.title for axis in self.study.parameters))
 
     def labels(self, run: PlannedRun) -> dict[str, Any]:
-        """Return the value of every axis, as tables have it."""
+        """Return the value of every axis, as shown in tables."""
         return {key: values[0] for key, values in self.label_columns([run]).items()}
 
     def label_columns(self, runs: Sequence[PlannedRun]) -> dict[str, list[Any]]:
-        """Return the same of several runs: a list for each axis."""
+        """Return the values of several runs: a list per axis."""
         windows = [[str(window) for window in entry.windows] for entry in self.study.traces]
         found: dict[str, list[Any]] = {
             "trace": [self.trace_labels[run.recipe.trace] for run in runs],
@@ -351,7 +350,7 @@ class Plan:
         return found
 
     def choice(self, run: PlannedRun, role: int) -> Any:
-        """Return what a run takes for a role, with the values of the axes of parameters."""
+        """Return the choice of a run for a role, with its values of the axes of parameters."""
         one = self.named[role][run.choices[role]]
         more = {
             axis.option: axis.values[value]
@@ -383,7 +382,7 @@ class Plan:
     def labelled(self, rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
         """Return the rows of runs with their values on each axis.
 
-        A name may go on behind a colon, see :meth:`compared`.
+        A name may have a suffix after a colon, see :meth:`compared`.
         """
         names = [row["run"].partition(":")[0] for row in rows]
         labels = self.frame[[self._places[name] for name in names]].drop("run")
@@ -391,7 +390,7 @@ class Plan:
         return frame.drop(labels.columns, strict=False).hstack(labels)
 
     def _of_same_jobs(self, kept: pl.DataFrame) -> pl.DataFrame:
-        """Put what runs achieve on the jobs that those compared all finish in its place."""
+        """Replace job metrics by those over the jobs that all compared runs finish."""
         import polars as pl
 
         wanted = [apart.name(name) for names, apart in self.compared(kept) for name in names]
@@ -413,14 +412,14 @@ class Plan:
         )
 
     def table(self, kept: pl.DataFrame, repeat: str) -> pl.DataFrame:
-        """Put what is known of the runs behind their axes.
+        """Join the results of the runs to their axes.
 
         Parameters
         ----------
         kept
-            Rows with the column ``run``, more than one for none.
+            Rows with the column ``run``, at most one per run.
         repeat
-            A line that does a run again, with ``{run}`` where its name belongs.
+            Command that repeats a run, with ``{run}`` for its name.
         """
         import polars as pl
 
@@ -456,8 +455,8 @@ def expand(study: Study) -> Plan:
     OSError
         If a file of the study cannot be read.
     ValueError, TypeError
-        If a name is unknown, two entries have one label, or ``zip`` or ``runs`` names what is not
-        there; the message has the path.
+        If a name is unknown, two entries have the same label, or ``zip`` or ``runs`` refers to
+        something missing; the message has the path.
     """
     clusters = tuple(entry.made() for entry in study.clusters)
     titles = [entry.title(made) for entry, made in zip(study.clusters, clusters, strict=True)]
@@ -472,7 +471,7 @@ def expand(study: Study) -> Plan:
     policies = [one.label for one in plan.named[0]]
     if study.baseline is not None and study.baseline not in policies:
         known = nearest(study.baseline, policies)
-        raise ValueError(f"{study.baseline!r} is no policy of the study{known} - at `$.baseline`")
+        raise ValueError(f"{study.baseline!r}: not a policy of the study{known} - at `$.baseline`")
     recipe_of = _Recipes(study.traces, clusters).recipe
     found: dict[PlannedRun, None] = {}
     for chosen in _combinations(plan):
@@ -498,7 +497,7 @@ def expand(study: Study) -> Plan:
 
 
 def _place(run: PlannedRun, order: Mapping[int, int]) -> tuple[Any, ...]:
-    """Runs of one recipe stand together; a null stands first."""
+    """Group the runs by recipe; a null comes first."""
     of = run.recipe
     plain = [(value is not None, value or 0) for value in (of.jobs, of.window, of.load)]
     recipe = (of.trace, *plain, of.cluster, order.get(of.seed, 0))
@@ -509,7 +508,7 @@ def _distinct(axis: str, labels: list[str]) -> tuple[str, ...]:
     for position, label in enumerate(labels):
         if label in labels[:position]:
             raise ValueError(
-                f"two are called {label!r}; give one a label of its own - at "
+                f"two are called {label!r}; give one its own label - at "
                 f"`$.{axis}[{position}].label`"
             )
     return tuple(labels)
@@ -525,7 +524,7 @@ def _check_parameters(study: Study) -> None:
 
 
 def _combinations(plan: Plan) -> Iterator[dict[str, int]]:
-    """Walk the axes: those of a group of ``zip`` together, all else crossed."""
+    """Walk the axes: those of a group of ``zip`` together, all others crossed."""
     study = plan.study
     sizes = {
         "traces": len(study.traces),
@@ -548,7 +547,7 @@ def _check_group(
 ) -> None:
     where = f"at `$.zip[{position}]`"
     if len(group) < 2:
-        raise ValueError(f"two axes or more are zipped, not {list(group)} - {where}")
+        raise ValueError(f"at least two axes must be zipped, not {list(group)} - {where}")
     for axis in group:
         if axis not in sizes:
             raise ValueError(f"unknown axis {axis!r}{nearest(axis, list(sizes))} - {where}")
@@ -560,7 +559,7 @@ def _check_group(
 
 
 def _selected(plan: Plan, runs: list[PlannedRun]) -> list[PlannedRun]:
-    """Leave the runs that some table of ``runs`` names; each must name one at least."""
+    """Keep the runs selected by some table of ``runs``; each table must select at least one."""
     columns = plan.label_columns(runs)
     kept: dict[PlannedRun, None] = {}
     for position, table in enumerate(plan.study.runs):
@@ -588,7 +587,7 @@ def _selected(plan: Plan, runs: list[PlannedRun]) -> list[PlannedRun]:
 
 
 class _Recipes:
-    """Names recipes by their content; each file is read once."""
+    """Names recipes by their content; reads each file once."""
 
     def __init__(self, traces: tuple[StudyTrace, ...], clusters: tuple[Cluster, ...]) -> None:
         self._traces = traces
@@ -605,7 +604,7 @@ class _Recipes:
         load: float | None,
         seed: int,
     ) -> Recipe:
-        """Return the recipe of a run; what does not decide the jobs is not in it."""
+        """Return the recipe of a run, without anything that does not affect the jobs."""
         entry = self._traces[trace]
         if entry.generate is not None and load is None:
             load = MAX_LOAD
@@ -624,7 +623,7 @@ class _Recipes:
 
 
 def _trace_content(entry: StudyTrace) -> bytes:
-    """Return all that an entry says of its jobs, but for what has an axis of its own."""
+    """Return the job settings of an entry, except those with an axis of their own."""
     fields = {
         key: value
         for key, value in msgspec.structs.asdict(entry).items()
@@ -671,7 +670,7 @@ def _names(plan: Plan) -> list[str]:
     begun = hashlib.sha256(msgspec.json.encode(common))
     clusters = list(map(_cluster_content, plan.clusters))
     of_choice: dict[tuple[int, int, tuple[int, ...]], bytes] = {}
-    contents: dict[tuple[Any, ...], bytes] = {}  # what is the same for all jobs and seeds
+    contents: dict[tuple[Any, ...], bytes] = {}  # the part common to all jobs and seeds
     names = []
     for run in plan.runs:
         of = (run.cluster, run.choices, run.values)
@@ -690,11 +689,11 @@ def _names(plan: Plan) -> list[str]:
 
 
 def choice_content(role: str, choice: Any) -> bytes:
-    """Return all that a policy, placement, speed, contention or predictor is."""
+    """Return the full content of a policy, placement, speed, contention or predictor."""
     python: PythonObject | None = None
     told: Any = None
     if isinstance(choice, Choice):
-        # The defaults are written, too: an option that is given as it is by default is no other.
+        # Defaults are included, so that writing one explicitly changes nothing.
         own = {entry["name"]: entry["default"] for entry in choice.info.parameters}
         told = [choice.name, own | choice.parameters]
         if choice.info.python_class is not None:
@@ -712,7 +711,7 @@ def choice_content(role: str, choice: Any) -> bytes:
 
 
 def unreadable(plan: Plan) -> list[str]:
-    """Return a sentence for each object of Python that no later run can be said to be equal to."""
+    """Return a message for each Python object whose runs cannot be saved."""
     lines = []
     for role, named in zip(ROLES, plan.named, strict=True):
         for label, choice in named:
@@ -721,21 +720,21 @@ def unreadable(plan: Plan) -> list[str]:
             found = identify(role, choice)  # type: ignore[arg-type]
             if found is not None and found.unreadable:
                 lines.append(
-                    f"{label}: its runs cannot be kept, it cannot be told from others "
+                    f"{label}: its runs are not saved, as the object has no stable digest "
                     f"({found.unreadable})"
                 )
     return lines
 
 
 def _metric_content(study: Study) -> list[Any]:
-    """Return what decides which metrics a run has: those asked for, and those of other packages."""
+    """Return what determines the metrics of a run: those requested, and those of other packages."""
     own: list[Any] = []
     for key, metric in sorted(metrics().items()):
         if not metric.is_default and key not in study.metrics:
             continue
         module = getattr(metric.compute, "__module__", "")
         if module.partition(".")[0] == "gpusched" and metric.is_default:
-            continue  # the digest of the code has it
+            continue  # covered by the digest of the code
         try:
             code = ObjectReader().of(metric.compute).hex()
         except (UnreadableError, RecursionError):
@@ -771,9 +770,9 @@ def jobs_of(
     Parameters
     ----------
     source
-        What :func:`source_of` gave.
+        The result of :func:`source_of`.
     cluster
-        What the load refers to; None if none is set.
+        The cluster that the load refers to; None if no load is set.
     """
     from gpusched.traces.generating.synthetic_traces import generate
 

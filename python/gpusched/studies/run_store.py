@@ -1,4 +1,4 @@
-"""The folder of a study: what it is, and its finished runs in Parquet files that are only added."""
+"""The folder of a study: its description, and its finished runs in append-only Parquet files."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ if TYPE_CHECKING:
     from gpusched.studies.study import Study
 
 STUDY: Final = "study.toml"
-"""Name of the file of the study in its folder."""
+"""Name of the study's file in its folder."""
 RUNS: Final = "runs"
-"""Name of the folder of the Parquet files in that of a study."""
+"""Name of the folder of Parquet files within that of a study."""
 _PLAN: Final = "plan.json"
 _LOCK: Final = ".lock"
 _NAME: Final = re.compile(r"part-([0-9a-f]{32})\.parquet")
-# So many small files are joined into one; one of so many runs is left as it is.
+# Smaller files are joined into one; one with so many runs stays as it is.
 _MOST_PARTS: Final = 32
 _LARGE_PART: Final = 4_096
 
 
 class RunStore:
-    """Rows of runs in ``folder/runs``, which several processes may add to at a time.
+    """Rows of runs in ``folder/runs``, safe for several processes to append to.
 
-    A part is named by the hash of its content, written beside and renamed: whatever ends the
-    writer, a part is there whole or not at all, and what was damaged later is found.
+    A part is named by the hash of its content, written to a temporary file and renamed: even if
+    the writer is killed, a part is complete or absent, and damage is detected.
 
     Attributes
     ----------
     damaged
-        What was found in the folder and not believed, a sentence each.
+        One message per file that was found damaged and ignored.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -59,7 +59,7 @@ class RunStore:
         self.damaged: list[str] = []
 
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Add the rows of finished runs, as one part.
+        """Append the rows of finished runs, as one part.
 
         Raises
         ------
@@ -70,7 +70,7 @@ class RunStore:
             self.add_frame(frame_of(rows))
 
     def add_frame(self, frame: pl.DataFrame) -> None:
-        """Do the same with a frame of such rows.
+        """Append a frame of such rows, as one part.
 
         Raises
         ------
@@ -84,7 +84,7 @@ class RunStore:
             self._own = [] if joined is None or size >= _LARGE_PART else [(joined, size)]
 
     def read(self) -> pl.DataFrame:
-        """Return all rows that are there, one for each run: the one without an error, if any."""
+        """Return all rows, one per run: the one without an error, if any."""
         import polars as pl
 
         self.damaged = []
@@ -103,9 +103,9 @@ class RunStore:
         )
 
     def tidy(self) -> None:
-        """Join the parts that earlier processes left, and remove what they did not finish.
+        """Join the parts that earlier processes left, and delete unfinished ones.
 
-        Nothing is done while another process does it, or writes.
+        Does nothing while another process joins parts or writes.
         """
         with self._locked() as is_free:
             if not is_free:
@@ -118,7 +118,7 @@ class RunStore:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Say to other processes that this one writes."""
+        """Mark the folder as in use by a writer."""
         with open(self._folder / _LOCK, "ab") as file:
             fcntl.flock(file, fcntl.LOCK_SH)
             yield
@@ -145,13 +145,13 @@ class RunStore:
         return path
 
     def _join(self, paths: Iterable[Path]) -> Path | None:
-        """Write one part of several, then remove those; None if one is not as it was."""
+        """Write one part for several, then delete those; None if one of them changed."""
         import polars as pl
 
         there = list(paths)
         frames = self._frames(there, report=False)
         if frames is None or len(frames) < max(2, len(there)):
-            return None  # it stays for who looks at it
+            return None  # left for inspection
         joined = self._write(pl.concat(frames, how="diagonal_relaxed"))
         for path in there:
             if path != joined:
@@ -159,7 +159,7 @@ class RunStore:
         return joined
 
     def _frames(self, paths: Iterable[Path], *, report: bool = True) -> list[pl.DataFrame] | None:
-        """Read parts; None if one is gone since they were listed."""
+        """Read parts; None if one was deleted since they were listed."""
         frames = []
         damaged = []
         for path in paths:
@@ -175,10 +175,10 @@ class RunStore:
 
 
 def frame_of(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
-    """Make a frame of rows that need not have the same keys; a null stands where one is missing."""
+    """Make a frame of rows with possibly different keys; missing values are null."""
     import polars as pl
 
-    shapes = dict.fromkeys(map(tuple, rows))  # mostly one: what is done for each value is native
+    shapes = dict.fromkeys(map(tuple, rows))  # mostly one, so that the work per value is native
     if len(shapes) == 1:
         (keys,) = shapes
         return pl.DataFrame(map(_column, keys, zip(*(row.values() for row in rows), strict=True)))
@@ -206,22 +206,22 @@ def _part(path: Path) -> pl.DataFrame:
     Raises
     ------
     ValueError
-        If it is none, or was changed.
+        If it is not a part, or was changed.
     """
     import polars as pl
 
     named = _NAME.fullmatch(path.name)
     if named is None:
-        raise ValueError("is no part of a study, it has another name; left out")
+        raise ValueError("not part of a study (other file name); ignored")
     data = path.read_bytes()
     if _digest(data) != named[1]:
-        raise ValueError("is damaged, its content is not what its name says; left out")
+        raise ValueError("damaged: the content does not match the file name; ignored")
     try:
         frame = pl.read_parquet(io.BytesIO(data))
     except Exception as error:
-        raise ValueError(f"cannot be read: {error}; left out") from None
+        raise ValueError(f"cannot be read: {error}; ignored") from None
     if frame.schema.get("run") != pl.String:
-        raise ValueError("has no column 'run' of text; left out")
+        raise ValueError("column 'run' of text not found; ignored")
     return frame
 
 
@@ -230,18 +230,18 @@ def _digest(data: bytes) -> str:
 
 
 class _Begun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which runs a study had when it was last begun.
+    """The runs of a study when it was last started.
 
     Attributes
     ----------
     name
-        Of the study.
+        Name of the study.
     code
-        What it was run with, see :func:`~gpusched.engine.code_digest.code_digest`.
+        Digest of the code, see :func:`~gpusched.engine.code_digest.code_digest`.
     runs
         Names of all runs.
     is_whole
-        Whether the study is beside it; one with objects of Python cannot be written.
+        Whether the study is saved next to it; one with Python objects cannot be.
     """
 
     name: str
@@ -251,26 +251,26 @@ class _Begun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def claim(folder: str | os.PathLike[str], study: Study) -> None:
-    """Make the folder, or see that it is one of this study.
+    """Make the folder, or check that it belongs to this study.
 
     Raises
     ------
     OSError
         If it cannot be written.
     ValueError
-        If it is of a study of another name.
+        If it belongs to a study of another name.
     """
     check_folder(folder)
     before = _plan_in(folder)
     if before is not None and before.name != study.name:
         raise ValueError(
-            f"{os.fspath(folder)}: holds the study {before.name!r}, and not {study.name!r}; name "
+            f"{os.fspath(folder)}: holds the study {before.name!r}, not {study.name!r}; name "
             "another folder"
         )
 
 
 def write_plan(folder: str | os.PathLike[str], study: Study, runs: Sequence[str]) -> None:
-    """Write the study, and which runs it has."""
+    """Save the study, and the names of its runs."""
     try:
         text = study.beside(Path.cwd()).to_toml()  # it is read from another folder
     except ValueError:
@@ -285,7 +285,7 @@ def write_plan(folder: str | os.PathLike[str], study: Study, runs: Sequence[str]
 
 
 def _plan_in(folder: str | os.PathLike[str]) -> _Begun | None:
-    """Return the plan that a folder holds; None if it holds none.
+    """Return the plan saved in a folder; None if there is none.
 
     Raises
     ------
@@ -301,22 +301,22 @@ def _plan_in(folder: str | os.PathLike[str]) -> _Begun | None:
 
 @dataclass(frozen=True)
 class SweepStatus:
-    """How far a study is.
+    """The progress of a study, from :func:`gpusched.sweep_status`.
 
     Attributes
     ----------
     name, folder
-        Of the study, and where it is kept.
+        Name of the study, and its folder.
     num_runs, num_done, num_failed
-        Of all; ``num_done`` counts those that failed, too.
+        Numbers of runs; ``num_done`` includes failed ones.
     spent_s
-        Sum of the times that the runs took, seconds.
+        Total run time so far, seconds.
     left_s
-        The same for those that are left, if they take as long on average; None if none is done.
+        Estimated run time of the runs left, from the average so far; None if none is done.
     is_same_code
-        Whether this gpusched is the one that they were done with: another one does all again.
+        Whether this version of gpusched made them; another version repeats all runs.
     damaged
-        Files that are not believed, a sentence each.
+        One message per file that is damaged and ignored.
     """
 
     name: str
@@ -331,7 +331,7 @@ class SweepStatus:
 
     @property
     def num_left(self) -> int:
-        """Runs that are not done."""
+        """Number of runs that are not done."""
         return self.num_runs - self.num_done
 
     def __str__(self) -> str:
@@ -342,22 +342,22 @@ class SweepStatus:
         if self.num_left and self.left_s is not None:
             text += f"; about {duration(self.left_s)} of runs are left"
         if not self.is_same_code:
-            text += "; kept by another version of gpusched, which this one does not go on from"
+            text += "; created by another version of gpusched, cannot be resumed"
         return text
 
 
 def sweep_status(folder: str | os.PathLike[str]) -> SweepStatus:
-    """Tell how far the study in a folder is, also while it is running.
+    """Report the progress of a study in a folder, also while it is running.
 
     Parameters
     ----------
     folder
-        That was given to :func:`gpusched.sweep`.
+        The folder passed to :func:`gpusched.sweep`.
 
     Returns
     -------
     SweepStatus
-        With the numbers of runs and their times.
+        The numbers of runs and their times.
 
     Raises
     ------

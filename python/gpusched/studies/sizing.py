@@ -1,4 +1,4 @@
-"""How many servers a workload needs to reach a goal: :func:`size`."""
+"""Find how many servers a workload needs to reach a goal: :func:`size`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _UNITS: Final[dict[str, tuple[str, float, float]]] = {
     "": ("", 1, 1), "%": ("ratio", 1, 100), "s": ("s", 1, 1), "min": ("s", 60, 1),
     "h": ("s", 3_600, 1), "d": ("s", 86_400, 1),
 }  # fmt: skip
-"""Which metrics have a unit, and what a number of it is multiplied and divided by."""
+"""Metrics with a unit, and the factor and divisor of a number in it."""
 _GOAL: Final = re.compile(
     r"\s*(?P<metric>\w+)\s*(?P<operator>[<>]=?)\s*(?P<bound>[-+.\w]*?)\s*(?P<unit>[A-Za-z]*|%)\s*"
 )
@@ -81,31 +81,31 @@ class Goal:
 
     @classmethod
     def parse(cls, text: str) -> Goal:
-        """Read one goal; errors as for :meth:`Goals.parse`."""
+        """Parse one goal; errors as for :meth:`Goals.parse`."""
         found, told = _GOAL.fullmatch(text), f"goal: {text.strip()!r}"
         if found is None:
-            raise ValueError(f"{told} is not of the form METRIC < NUMBER (or <=, >, >=)")
+            raise ValueError(f"{told} must have the form METRIC < NUMBER (or <=, >, >=)")
         try:
             metric = METRICS.find(found["metric"])
         except ValueError as error:
             raise ValueError(f"goal: {error}") from None
         if metric.unit == "text":
-            raise ValueError(f"goal: {metric.key} is a text, and has no bound")
+            raise ValueError(f"goal: {metric.key} is a text and cannot have a bound")
         try:
             kind, times, over = _UNITS[found["unit"]]
             bound = float(found["bound"])
         except (KeyError, ValueError):
             said = (found["bound"] + found["unit"]).strip()
-            raise ValueError(f"{told}: {said!r} is no number") from None
+            raise ValueError(f"{told}: {said!r} is not a number") from None
         if not math.isfinite(bound):
             raise ValueError(f"{told}: the bound must be finite")
         if kind not in ("", metric.unit):
             what = "time" if kind == "s" else "ratio"
-            raise ValueError(f"{told}: {found['metric']} is no {what}")
+            raise ValueError(f"{told}: {found['metric']} is not a {what}")
         return cls(metric.key, found["operator"], bound * times / over)
 
     def is_met(self, value: float) -> bool:
-        """Whether ``value`` meets the bound; NaN, which is undefined, never does."""
+        """Whether ``value`` meets the bound; NaN (undefined) never does."""
         return not math.isnan(value) and _OPERATORS[self.operator](value, self.bound)
 
     def __str__(self) -> str:
@@ -116,7 +116,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class Goals:
-    """Goals that shall all be met.
+    """Goals that must all be met.
 
     Attributes
     ----------
@@ -128,22 +128,22 @@ class Goals:
 
     @classmethod
     def parse(cls, text: str | Goals) -> Goals:
-        """Read goals that are joined by ``and``.
+        """Parse goals joined by ``and``.
 
         A time may have a unit (``10 min``: s, min, h or d), a ratio a percent sign.
 
         Returns
         -------
         Goals
-            What was read; goals that were read before are returned as they are.
+            The parsed goals; an instance is returned unchanged.
 
         Raises
         ------
         ValueError
-            If a metric is unknown (the nearest is suggested) or a text, or the rest is no
+            If a metric is unknown (the nearest is suggested) or a text, or the rest is not a
             comparison with a number in a unit of the metric.
         TypeError
-            If it is not text.
+            If it is not a string.
         """
         if isinstance(text, Goals):
             return text
@@ -154,16 +154,15 @@ class Goals:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The metrics, each once, in their order."""
+        """The metrics, each once, in order."""
         return tuple(dict.fromkeys(goal.metric for goal in self.goals))
 
     def check_of_parts(self) -> None:
-        """Raise ValueError if a goal means nothing of a part of a run, such as its makespan."""
+        """Raise ValueError if a goal is not defined for a part of a run, such as its makespan."""
         for key in self.metrics:
             if not METRICS.find(key).is_of_parts:
                 raise ValueError(
-                    f"goal: {key} is of whole runs, and has no value after a warm-up or before "
-                    "a tail"
+                    f"goal: {key} is defined for whole runs only; omit warm_up_s and tail_s"
                 )
 
     def are_met(self, values: Mapping[str, float]) -> bool:
@@ -175,25 +174,25 @@ class Goals:
 
 
 ANY_GPU = "gpu"
-"""The type of GPUs where none is named."""
+"""The GPU type if none is named."""
 
 
 @dataclass(frozen=True)
 class ServerKinds:
-    """One kind of server for each GPU type.
+    """One server type per GPU type.
 
     Attributes
     ----------
     types
         The GPU types.
     gpus
-        GPUs of a server of each.
+        GPUs of a server, per type.
     price
-        Of an hour of such a server; None where no prices were given.
+        Price of a server-hour, per type; None without prices.
     nic_gbps, intra_gbps
-        As in :class:`~gpusched.model.cluster.ServerGroup`, of all.
+        As in :class:`~gpusched.model.cluster.ServerGroup`, the same for all.
     speeds
-        Of the GPUs of each; empty: all are equally fast.
+        GPU speeds, per type; empty: all are equally fast.
     """
 
     types: tuple[str, ...]
@@ -214,7 +213,7 @@ class ServerKinds:
         speeds: Mapping[str, float] | None,
         **bandwidths: float | None,
     ) -> ServerKinds:
-        """Check what :func:`gpusched.size` was given; errors as there."""
+        """Check the arguments of :func:`gpusched.size`; errors as there."""
         from gpusched.results.cost import checked_prices
 
         if price_per not in ("gpu", "server"):
@@ -226,18 +225,18 @@ class ServerKinds:
             return cls(named, gpus, None, **bandwidths, speeds=fast)
         price = checked_prices(prices, named)
         if not all(price.values()):
-            raise ValueError("prices: must be more than 0 to look for the cheapest")
+            raise ValueError("prices: must be positive to find the cheapest mix")
         units = gpus if price_per == "gpu" else (1,) * len(named)
         per_server = tuple(price[kind] * count for kind, count in zip(named, units, strict=True))
         return cls(named, gpus, per_server, **bandwidths, speeds=fast)
 
     @property
     def weights(self) -> tuple[float, ...]:
-        """What is to be least: the price of a server of each, or without prices its GPUs."""
+        """What to minimise: the price of a server of each type, or without prices its GPUs."""
         return tuple(map(float, self.gpus)) if self.price is None else self.price
 
     def cluster(self, counts: Sequence[int]) -> Cluster:
-        """Return so many servers of each; there must be one at least."""
+        """Return a cluster with these numbers of servers; at least one must be positive."""
         groups = tuple(
             ServerGroup(
                 count, gpus, kind, nic_gbps=self.nic_gbps, intra_gbps=self.intra_gbps, speed=speed
@@ -254,16 +253,16 @@ class ServerKinds:
         return self.speeds or (1.0,) * len(self.types)
 
     def allowed(self, trace: Trace) -> tuple[Bool, Int64]:
-        """Return which types each set of ``trace`` allows, bool[sets, types], and jobs' sets."""
+        """Return the types that each set of ``trace`` allows, bool[sets, types], and jobs' sets."""
         sets = trace.type_sets or ((),)
         rows = [[not types or kind in types for kind in self.types] for types in sets]
         none = np.zeros(len(trace), dtype=np.int64)
         return np.array(rows), none if trace.type_set is None else trace.type_set.astype(np.int64)
 
     def most_useful(self, trace: Trace) -> tuple[int, ...]:
-        """Servers of each beyond which no more can be of use: every job finds some to itself.
+        """Numbers of servers beyond which more are useless: every job finds free ones.
 
-        The most at one time if all jobs ran at once, each on servers of its own.
+        The peak demand if all jobs started at once, each on servers of its own.
         """
         allowed, type_set = self.allowed(trace)
         most = MAX_SERVERS // len(self.types)
@@ -277,7 +276,7 @@ class ServerKinds:
 def _speeds_over(
     trace: Trace, speeds: Mapping[str, float] | None, types: tuple[str, ...]
 ) -> tuple[float, ...]:
-    """Return the speeds of ``types`` over the one on which the trace's run times are stated."""
+    """Return the speeds of ``types`` relative to the one the trace's run times refer to."""
     if speeds is None:
         return ()
     given = {name: check_positive(f"speeds[{name!r}]", speed) for name, speed in speeds.items()}
@@ -286,18 +285,18 @@ def _speeds_over(
     known = tuple(filter(None, dict.fromkeys((*types, *declared, *ran_on))))
     for name, speed in given.items():
         if name not in known and speed != 1:  # a type of speed 1 is the reference
-            raise ValueError(f"speeds: no GPUs on offer are {name!r}{nearest(name, known)}")
+            raise ValueError(f"speeds: {name!r} is not a GPU type on offer{nearest(name, known)}")
     one = 1.0 if trace.reference_type is None else given.get(trace.reference_type, 1.0)
     return tuple(given.get(name, 1.0) / one for name in types)
 
 
 def _peak(trace: Trace, may: Bool, gpus_per_server: int, speed: float) -> int:
     servers: Int64 = -(-trace.gpus[may].astype(np.int64) // gpus_per_server)
-    # On a slow type longer than stated; on a fast one no job may hold more at one time.
+    # Jobs run longer than stated on a slow type; a fast type must not lower the peak.
     service_us = np.ceil(trace.service_us[may] / min(speed, 1.0)).astype(np.int64)
     begin_us, end_us = trace.submit_us[may], trace.submit_us[may] + service_us
     change = np.concatenate([servers, -servers])
-    # Ends before beginnings of the same instant, as in the engine.
+    # Ends before starts of the same instant, as in the engine.
     order = np.lexsort((change, np.concatenate([begin_us, end_us])))
     return int(np.cumsum(change[order]).max(initial=0))
 
@@ -323,7 +322,7 @@ def _gpus(gpus_per_server: Any, types: tuple[str, ...]) -> tuple[int, ...]:
         check_integer("gpus_per_server", given, 1, MAX_GPUS_PER_SERVER)
         return (given,) * len(types)
     for kind in {*given} ^ {*types}:
-        rule = "has none" if kind in types else "is not among the types"
+        rule = "is missing" if kind in types else "is not among the types"
         raise ValueError(f"gpus_per_server: GPU type {kind} {rule}")
     for kind in types:
         check_integer(f"gpus_per_server[{kind}]", given[kind], 1, MAX_GPUS_PER_SERVER)
@@ -331,7 +330,7 @@ def _gpus(gpus_per_server: Any, types: tuple[str, ...]) -> tuple[int, ...]:
 
 
 def _on_offer(trace: Trace, kinds: ServerKinds) -> tuple[Trace, list[str]]:
-    """Leave out the jobs that may use none of the types, and say how many that are, by types.
+    """Leave out the jobs that may use none of the types, and report how many, by type.
 
     Raises
     ------
@@ -345,7 +344,7 @@ def _on_offer(trace: Trace, kinds: ServerKinds) -> tuple[Trace, list[str]]:
     lost = ["|".join(trace.type_sets[place]) for place in np.unique(type_set[~can_run])]
     if not can_run.any():
         raise ValueError(
-            f"types: {', '.join(kinds.types)}: no job may use one of them; {trace.name} has jobs "
+            f"types: {', '.join(kinds.types)}: no job may use any of them; {trace.name} has jobs "
             f"for {', '.join(lost)}"
         )
     left = trace.filter(can_run)
@@ -353,8 +352,8 @@ def _on_offer(trace: Trace, kinds: ServerKinds) -> tuple[Trace, list[str]]:
     number = len(trace) - len(left)
     names = "names" if number == 1 else "name"
     return left, [
-        f"{plural(number, 'job')} that {names} {', '.join(sorted(lost))}, not on offer: left out, "
-        f"{100 * share:.1f}% of the GPU time"
+        f"{plural(number, 'job')} that {names} {', '.join(sorted(lost))}, not on offer: left out "
+        f"({100 * share:.1f}% of the GPU time)"
     ]
 
 
@@ -369,15 +368,15 @@ class SizingRun:
     Attributes
     ----------
     counts
-        Servers of each kind.
+        Servers of each type.
     values
         The metrics of the goals.
     num_without
-        Jobs that this cluster cannot run, or did not get to run: there must be none.
+        Jobs that this cluster cannot run, or did not get to run; must be 0.
     is_met
-        Whether the goals are met, and every job was run.
+        Whether the goals are met and every job was run.
     wall_s
-        Time that it took, seconds.
+        Wall time, seconds.
     """
 
     counts: Counts
@@ -389,16 +388,16 @@ class SizingRun:
 
 @dataclass
 class SizingRuns:
-    """Runs of one trace on clusters of other sizes, each made once.
+    """Cached simulations of one trace on clusters of different sizes.
 
     Attributes
     ----------
     options
-        Of :func:`gpusched.simulate`, but for trace and cluster.
+        Arguments of :func:`gpusched.simulate`, except trace and cluster.
     window
-        The part of each run that the metrics are of; None: all of it.
+        The part of each run that the metrics cover; None: all.
     runs
-        Those so far, by their counts, in their order.
+        The runs so far, by their counts, in order.
     """
 
     trace: Trace
@@ -415,7 +414,7 @@ class SizingRuns:
         np.maximum.at(self._widest, type_set, self.trace.gpus)
 
     def run(self, counts: Counts) -> SizingRun:
-        """Simulate, unless that was done before."""
+        """Simulate, unless the result is cached."""
         if counts not in self.runs:
             if is_asked(self.stop):
                 raise Cancelled(0, len(self.trace), "jobs", None)
@@ -427,12 +426,12 @@ class SizingRuns:
         return self.runs[counts]
 
     def has_room(self, counts: Counts) -> bool:
-        """Whether the widest job of each set of types has GPUs for itself: if not, no run shows."""
+        """Whether the largest job of each set of types fits the empty cluster; if not, skip."""
         gpus = self._allowed @ (np.asarray(counts) * np.asarray(self.kinds.gpus))
         return bool((gpus >= self._widest).all())
 
     def meets(self, counts: Counts, goals: Goals | None = None) -> bool:
-        """Whether there is room for every job, and a run meets the goals, or some of them."""
+        """Whether every job fits, and a run meets the goals, or some of them."""
         if not self.has_room(counts):
             return False
         run = self.run(counts)
@@ -441,7 +440,7 @@ class SizingRuns:
     def fewest_servers(
         self, goals: Goals | None, guess: int, most: int, neighbours: int
     ) -> Counts | None:
-        """Return the fewest servers of the one kind that meet the goals, or some of them."""
+        """Return the fewest servers of the single type that meet the goals, or some of them."""
         least = -(-int(self.trace.gpus.max()) // self.kinds.gpus[0])
         most = max(least, most)
         guess = min(max(guess, least), most)
@@ -449,11 +448,11 @@ class SizingRuns:
         return None if found is None else (found,)
 
     def result(self, counts: Counts) -> Result:
-        """Simulate, and return all of it."""
+        """Simulate, and return the full result."""
         return simulate(self.trace, self.kinds.cluster(counts), stop=self.stop, **self.options)
 
     def _simulated(self, counts: Counts) -> tuple[dict[str, float], int]:
-        """Return the metrics of the goals, NaN if the window has no job, and the jobs without."""
+        """Return the metrics of the goals, NaN if the window has no job, and the jobs not run."""
         result, window = self.result(counts), self.window
         if window is not None and not window.counted(self.trace).any():
             values = dict.fromkeys(self.goals.metrics, math.nan)
@@ -464,7 +463,7 @@ class SizingRuns:
 
 
 def _num_without(result: Result) -> int:
-    """Jobs that the cluster refused, or left waiting though the policy had promised nothing."""
+    """Jobs that the cluster rejected, or that never finished without an admission decision."""
     schedule = result.schedule
     status = np.asarray(schedule.status)
     refused = (status == REJECTED) & (np.asarray(schedule.reason) > 0)
@@ -475,7 +474,7 @@ def _num_without(result: Result) -> int:
 
 
 NEIGHBOURS: Final = 3
-"""How many numbers on either side of an answer are looked at."""
+"""Number of neighbours of an answer, on either side, that are also tried."""
 
 
 def fewest(
@@ -486,25 +485,25 @@ def fewest(
     neighbours: int = NEIGHBOURS,
     step: int = 1,
 ) -> int | None:
-    """Find the least number in ``least..most`` for which ``holds``: bracket, bisect, look around.
+    """Find the smallest number in ``least..most`` for which ``holds``: bracket, bisect, refine.
 
     Parameters
     ----------
     holds
-        Asked for some numbers, and for none twice if it keeps its answers. Where it is not
-        monotone, the answer is the least number that was seen to hold with none of the
-        ``neighbours`` numbers below it holding.
+        Called for some numbers, possibly repeatedly, so it should cache. If it is not monotone, the
+        answer is the smallest number seen to hold with none of the ``neighbours`` numbers below it
+        holding.
     guess
-        Where to begin, in that range.
+        Where to start, in that range.
     neighbours
-        Of the answer, asked for on either side; above only so that ``holds`` has seen them.
+        Number of neighbours of the answer tried on either side; those above only fill the cache.
     step
-        The first one away from ``guess``; each is twice the one before.
+        First distance from ``guess``; each next one is twice as large.
 
     Returns
     -------
     int or None
-        None if it does not hold for ``most``, nor for the numbers asked for on the way to it.
+        None if it holds neither for ``most`` nor for any number tried on the way.
     """
     if holds(guess):
         low, high = least - 1, guess
@@ -542,25 +541,24 @@ def fewest(
 
 
 LEAST_BLOCKS: Final = 2
-"""With fewer there is nothing to draw from."""
+"""With fewer blocks there is nothing to resample."""
 FEW_BLOCKS: Final = 8
-"""Below so many an interval is a rough one."""
+"""With fewer blocks an interval is rough."""
 PART: Final = "resamples"
 
 
 @dataclass(frozen=True, eq=False)
 class SizeConfidence:
-    """What traces need that the same weeks could have made.
+    """The servers needed by bootstrap resamples of the trace.
 
     Attributes
     ----------
     block_s, num_blocks
-        Length of a block, seconds, and how many the trace has.
+        Length of a block, seconds, and number of blocks in the trace.
     meets
         Whether the answer meets the goals, bool[resamples].
-    servers
-        The fewest servers that meet them, int64[resamples], -1 where no number does; empty for
-        a mix of several types.
+    The fewest servers that meet them, int64[resamples], -1 if no number does; empty for a mix
+    of several types.
     """
 
     block_s: float
@@ -570,33 +568,33 @@ class SizeConfidence:
 
     @property
     def share(self) -> float:
-        """The share of resamples whose goals the answer meets."""
+        """The share of resamples in which the answer meets the goals."""
         return float(np.mean(self.meets))
 
     @property
     def interval(self) -> tuple[int, int] | None:
-        """The 5th and the 95th percentile of the servers needed; None if that is not known."""
+        """The 5th and 95th percentile of the servers needed; None if unknown."""
         if not len(self.servers) or (self.servers < 0).any():
             return None
         ordered = np.sort(self.servers)
         return int(nearest_rank(ordered, 5)), int(nearest_rank(ordered, 95))
 
     def notes(self) -> list[str]:
-        """Return how sure the answer is, a sentence each."""
+        """Return the confidence of the answer, one string per sentence."""
         notes = [
-            f"in {self.share:.0%} of {len(self.meets):,} traces of the same {self.num_blocks} "
-            f"blocks of {duration(self.block_s)}, drawn again, that is enough"
+            f"sufficient in {self.share:.0%} of {len(self.meets):,} bootstrap resamples "
+            f"({self.num_blocks} blocks of {duration(self.block_s)})"
         ]
         if self.interval is not None:
             low, high = self.interval
-            notes.append(f"they need {low:,} to {high:,} servers (5th to 95th percentile)")
+            notes.append(f"resamples need {low:,} to {high:,} servers (5th to 95th percentile)")
         if self.num_blocks < FEW_BLOCKS:
             few = f"{self.num_blocks} blocks are few"
-            notes.append(f"{few}: that range is rough, and likely too narrow")
+            notes.append(f"{few}: that range is rough, and probably too narrow")
         return notes
 
     def share_with(self, servers: int) -> float:
-        """The share of resamples for which so many servers are enough; NaN for a mix."""
+        """The share of resamples for which so many servers suffice; NaN for a mix."""
         if not len(self.servers):
             return np.nan
         return float(np.mean((self.servers >= 0) & (self.servers <= servers)))
@@ -605,9 +603,9 @@ class SizeConfidence:
 def size_confidence(
     runs: SizingRuns, counts: Counts, resamples: int, block_s: float, **how: Any
 ) -> SizeConfidence | None:
-    """Ask again of ``resamples`` traces; None if the trace has too few blocks to draw from.
+    """Repeat the question for ``resamples`` traces; None if the trace has too few blocks.
 
-    A resample depends on the seed and its number only, and so not on the number of threads.
+    A resample depends only on the seed and its number, not on the number of threads.
     """
     block_us = round(block_s * US_PER_S)
     number = num_blocks(runs.trace, block_us)
@@ -635,22 +633,22 @@ def size_confidence(
     )
 
 
-# Of more kinds, not every set of them is thinned out.
+# With more types, not every subset of them is thinned out.
 _FEW_KINDS: Final = 4
-# Sums of prices are rounded: what is cheaper by less is as dear.
+# Sums of prices are rounded: a tiny difference counts as equal.
 _TOLERANCE: Final = 1e-9
 
 
 class Mix(NamedTuple):
-    """The cheapest mix that was found.
+    """The cheapest mix found.
 
     Attributes
     ----------
     counts
-        Of each kind.
+        Servers of each type.
     is_proven
-        Whether every cheaper mix lies below one of the same kinds for which it does not hold: if
-        it holds for more of its kinds wherever it holds for less, none of them is an answer.
+        Whether every cheaper mix is contained in a mix of the same types that failed: if more
+        servers of the same types never hurt, no cheaper mix is an answer.
     """
 
     counts: Counts
@@ -660,26 +658,24 @@ class Mix(NamedTuple):
 def cheapest_mix(
     holds: _Holds, prices: Sequence[float], most: Counts, max_asked: int
 ) -> Mix | None:
-    """Find the counts of least price for which ``holds``, up to ``most`` of each kind.
+    """Find the cheapest counts for which ``holds``, up to ``most`` of each type.
 
-    For each set of kinds, the largest mix of them is thinned out, one kind after another by
-    bisection. Then the greatest mixes are asked for that are cheaper than the best one: if it
-    holds for none of them, it holds for no cheaper mix, as each of those lies below one of them.
-    One for which it does hold is thinned out in turn, and the rest is asked again below its
-    price. Kinds are added to a mix in none of this: a few large servers may keep gangs from many
-    small ones.
-
+    For each set of types, the largest mix is thinned out, one type after another by bisection.
+    Then the maximal mixes cheaper than the best one are tried: if ``holds`` fails for all of them,
+    it fails for every cheaper mix, as each of those is contained in one of them. One for which it
+    holds is thinned out in turn, and the search continues below its price. No step adds a new type
+    to a mix: a few large servers may keep multi-GPU jobs away from many small ones.
     Parameters
     ----------
     prices
-        Of one of each kind, more than 0.
+        Price of one server of each type; positive.
     max_asked
-        After so many questions the best mix so far is returned, without a proof.
+        After so many calls the best mix so far is returned, without a proof.
 
     Returns
     -------
     Mix or None
-        None if it does not hold for ``most``, nor for all there is of fewer kinds.
+        None if it holds neither for ``most`` nor for all servers of fewer types.
     """
     answers: dict[Counts, bool] = {}
 
@@ -689,7 +685,7 @@ def cheapest_mix(
         return answers[counts]
 
     def is_below_a_failure(counts: Counts) -> bool:
-        """Whether it did not hold for as many or more of each of the same kinds."""
+        """Whether it failed for at least as many of each of the same types."""
         return any(
             not held
             and all(
@@ -730,7 +726,7 @@ def _price(prices: Sequence[float]) -> Callable[[Counts], float]:
 
 
 def _supports(most: Counts) -> Iterator[Counts]:
-    """Sets of kinds: the single ones, all, and where there are few kinds the others."""
+    """Sets of types: the single ones, all, and if there are few types the others."""
     kinds = [kind for kind, count in enumerate(most) if count]
     sizes = range(1, len(kinds) + 1) if len(kinds) <= _FEW_KINDS else (1, len(kinds))
     for size in sizes:
@@ -740,7 +736,7 @@ def _supports(most: Counts) -> Iterator[Counts]:
 def _thinned(
     asked: _Holds, counts: Counts, support: Counts, prices: Sequence[float]
 ) -> Iterator[Counts]:
-    """Take away of each kind as many as can be spared, the dearest first, or the cheapest."""
+    """Remove as many of each type as possible, the most expensive first, or the cheapest."""
     dearest = tuple(sorted(support, key=lambda kind: -prices[kind]))
     for order in dict.fromkeys((dearest, dearest[::-1])):
         left = counts
@@ -754,7 +750,7 @@ def _thinned(
             while guess > 1 and with_count(guess // 2):
                 guess //= 2
             found = fewest(with_count, 1, guess, left[kind], neighbours=0)
-            assert found is not None, "it holds for the count that it has"
+            assert found is not None, "it holds for the current count"
             left = (*left[:kind], found, *left[kind + 1 :])
         yield left
 
@@ -762,13 +758,13 @@ def _thinned(
 def _cheaper(
     prices: Sequence[float], most: Counts, supports: Sequence[Counts], price: float
 ) -> Iterator[Counts]:
-    """Every mix cheaper than ``price`` to which nothing of its kinds can be added.
+    """Every mix cheaper than ``price`` to which no server of its types can be added.
 
-    Those in the middle come first: the best of all is not often made of one kind.
+    Those in the middle come first: the best of all rarely has only one type.
     """
     limit = price * (1 - _TOLERANCE)
     for support in supports:
-        # The cheapest kind fills up: there are the most counts of it.
+        # The cheapest type fills up, as it has the most possible counts.
         filler = min(support, key=lambda kind: prices[kind])
         others = [kind for kind in support if kind != filler]
         ranges = [range(1, min(most[kind], int(limit / prices[kind])) + 1) for kind in others]
@@ -783,7 +779,7 @@ def _cheaper(
 
 
 def _middle_first(numbers: range) -> Iterator[int]:
-    """All numbers of a range, the middles of its halves, quarters and so on before the rest."""
+    """All numbers of a range, the middles of its halves, quarters and so on first."""
     parts = [(0, len(numbers))]
     while parts:
         begin, end = parts.pop(0)
@@ -795,35 +791,35 @@ def _middle_first(numbers: range) -> Iterator[int]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sizing:
-    """The fewest servers that meet a goal, or the cheapest mix of them.
+    """The fewest servers that meet a goal, or the cheapest mix, from :func:`gpusched.size`.
 
     Attributes
     ----------
     trace, goals, policy
-        What was asked.
+        The arguments.
     kinds
-        The servers that there are to choose from.
+        The server types on offer.
     counts
-        Servers of each kind; None if no number of servers was found that meets the goals.
+        Servers of each type; None if no size was found that meets the goals.
     most
-        The largest counts that were looked at.
+        The largest counts tried.
     runs
-        All runs, in their order.
+        All runs, in order.
     falling
-        Goals that more servers do not bring nearer: they are missed with ``most``.
+        Goals that more servers do not help: they are missed even with ``most``.
     is_proven
-        Whether no cheaper mix meets the goals, if more servers never hurt.
+        Whether no cheaper mix meets the goals, provided that more servers never hurt.
     result
         The run of the answer.
     nearest
         Without an answer: the run of the fewest servers, or the cheapest mix, that meet the goals
-        that are not ``falling``, if there are such.
+        not in ``falling``, if there is one.
     confidence
-        What the same weeks, drawn again, would have needed; None if they were not.
+        Servers needed by bootstrap resamples; None without resamples.
     window
-        The part of each run that the goals are of; None: all of it.
+        The part of each run that the goals cover; None: all.
     remarks
-        Which jobs were left out, and what was taken for granted, a sentence each.
+        Jobs left out and assumptions made, one string per sentence.
     """
 
     trace: Trace
@@ -843,7 +839,7 @@ class Sizing:
 
     @property
     def servers(self) -> int | None:
-        """All servers of the answer."""
+        """Total number of servers of the answer."""
         return None if self.counts is None else sum(self.counts)
 
     @property
@@ -853,14 +849,14 @@ class Sizing:
 
     @property
     def hourly_price(self) -> float | None:
-        """What an hour of the answer costs; None without an answer or without prices."""
+        """Price per hour of the answer; None without an answer or without prices."""
         return None if self.counts is None else self._price(self.counts)
 
     @property
     def exceptions(self) -> tuple[SizingRun, ...]:
-        """Runs that missed the goals with as many servers of each kind as the answer, or more.
+        """Runs that missed the goals with at least as many servers of each type as the answer.
 
-        That is what shows that the metric is not monotone in the servers.
+        They show that the metric is not monotone in the servers.
         """
         if self.counts is None:
             return ()
@@ -872,13 +868,13 @@ class Sizing:
         )
 
     def table(self) -> polars.DataFrame:
-        """Return the runs from the fewest GPUs to the most.
+        """Return the runs, sorted by their number of GPUs.
 
         Returns
         -------
         polars.DataFrame
             ``servers``, those of each type if there are several, ``gpus``, ``hourly_price``
-            where there are prices, the metrics of the goals, ``jobs_without`` GPUs, ``is_met``
+            if there are prices, the metrics of the goals, ``jobs_without`` GPUs, ``is_met``
             and ``wall_s``.
 
         Examples
@@ -893,12 +889,12 @@ class Sizing:
         return pl.from_dicts([self._row(run) for run in self.runs]).sort("gpus", "servers")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the answer and its runs as plain values that any JSON writer takes.
+        """Return the answer and its runs as plain values for any JSON writer.
 
         Returns
         -------
         dict
-            What is not known is None.
+            Unknown values are None.
 
         Examples
         --------
@@ -933,7 +929,7 @@ class Sizing:
 
     def __str__(self) -> str:
         if self.cluster is None:
-            return f"no number of servers was found with {self.goals} under {self.policy}"
+            return f"no size found for {self.goals} under {self.policy}"
         price = self.hourly_price
         cost = "" if price is None else f", {price:,.2f} an hour"
         return f"you need {self.cluster}{cost} for {self.goals} under {self.policy}"
@@ -941,23 +937,23 @@ class Sizing:
     __repr__ = __str__
 
     def notes(self) -> list[str]:
-        """Return what is to be known of the answer, a sentence each.
+        """Return remarks on the answer, one string per sentence.
 
         Returns
         -------
         list of str
-            How sure it is, whether jobs pile up, and where more servers did not help.
+            Its confidence, whether the queue grows, and where more servers did not help.
 
         Examples
         --------
         >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
         >>> found = gs.size(jobs, "mean_wait_s < 1 min", gpus_per_server=4, resamples=0)
         >>> found.notes()
-        ['how sure that is was not looked at: no resamples, or too short a trace']
+        ['no confidence estimate: no resamples, or too short a trace']
         """
         most = self.kinds.cluster(self.most)
         notes = list(self.remarks)
-        notes += [] if self.window is None else [f"metrics: of the runs {self.window}"]
+        notes += [] if self.window is None else [f"metrics cover each run {self.window}"]
         notes += [f"more servers do not help {goal}: {most} miss it" for goal in self.falling]
         if self.counts is None:
             if self.nearest is not None:
@@ -971,16 +967,16 @@ class Sizing:
             notes += pile_ups({self.policy: float(self.result.metric(GROWTH, **cuts))})
         if len(self.counts) > 1:
             how = (
-                "every cheaper one lies below a mix of the same types that missed the goal"
+                "every cheaper mix is contained in one of the same types that missed the goal"
                 if self.is_proven
-                else "not proven: the most runs were made before every cheaper mix was ruled out"
+                else "not proven: the maximum number of runs was reached first"
             )
-            notes.append(f"cheapest of {plural(len(self.runs), 'run')}: {how}")
+            notes.append(f"cheapest in {plural(len(self.runs), 'run')}: {how}")
         if (missed := self.exceptions) and not self.falling:
             some = ", ".join(map(self._cluster, missed[:3]))
-            notes.append(f"not monotone: the goal was missed with more servers, too: {some}")
+            notes.append(f"not monotone: the goal was also missed with more servers: {some}")
         if self.confidence is None:
-            sure = ["how sure that is was not looked at: no resamples, or too short a trace"]
+            sure = ["no confidence estimate: no resamples, or too short a trace"]
         else:
             sure = self.confidence.notes()
         return notes + sure
@@ -1011,10 +1007,10 @@ class Sizing:
 
 
 MAX_RUNS: Final = 400
-"""Runs after which the search for the cheapest mix ends without a proof."""
+"""Number of runs after which the search for the cheapest mix stops without a proof."""
 RESAMPLES: Final = 40
 WEEK_S: Final = 7 * 86_400.0
-# Where the search for the fewest servers begins.
+# Where the search for the fewest servers starts.
 _GUESSED_LOAD: Final = 0.7
 
 
@@ -1045,62 +1041,62 @@ def size(
     progress: OnProgress | None = None,
     stop: threading.Event | None = None,
 ) -> Sizing:
-    """Find the fewest servers, or the cheapest mix of types, with which ``trace`` meets a goal.
+    """Find the fewest servers, or the cheapest mix, with which a trace meets a goal.
 
     The fewest servers of one type are found by bisection, and their neighbours are run, too: more
-    servers do not always help, and the answer says where they did not. The cheapest mix of several
-    types is exact if more servers of the same types never hurt: every cheaper mix lies below one
-    that was run and failed; where that took too many runs, the answer says so. How sure the answer
-    is shows in traces that are made of the same weeks, drawn again with replacement.
+    servers do not always help, and the answer reports where they did not. The cheapest mix of
+    several types is exact if more servers of the same types never hurt, unless the search reached
+    ``max_runs``; the answer reports that. Resampling whole weeks of the trace estimates how certain
+    the answer is.
 
     Parameters
     ----------
     goal
-        Such as ``"p95_wait_s < 600"``: any metrics of :func:`gpusched.metrics` with ``<``, ``<=``,
-        ``>`` or ``>=`` and a number, joined by ``and``. Every job must be run, too.
+        Such as ``"p95_wait_s < 600"``: metrics of :func:`gpusched.metrics` with ``<``, ``<=``,
+        ``>`` or ``>=`` and a number, joined by ``and``. In addition, every job must be run.
     types
-        GPU types that servers may have; default: those of ``prices``, or else those that jobs name,
-        or one without a name. Jobs that may use none of them are left out, which is said.
+        GPU types on offer; default: those of ``prices``, else those that jobs name, else one
+        without a name. Jobs that may use none of them are left out with a remark.
     prices
-        Of an hour, for all types or each; more than 0. Without prices, of several types the fewest
-        GPUs are sought.
+        Price per hour, one for all types or one per type; positive. With several types and no
+        prices, the fewest GPUs are found.
     price_per
-        Of what an hour is priced: ``"gpu"`` or ``"server"``.
+        What the prices are per: ``"gpu"`` or ``"server"``.
     gpus_per_server
-        GPUs of each server, for all types or each.
+        GPUs per server, one number for all types or one per type.
     speeds
-        How many times as fast a GPU of each type is as that on which the run times of the trace are
-        stated (which has 1 or is its ``reference_type``, and need not be on offer); types that are
-        left out have 1. Without them all types count as equally fast, which is said.
+        Speed of each GPU type relative to the one that the trace's run times refer to (which has 1
+        or is its ``reference_type``, and need not be on offer); missing types have 1. Without them
+        all types count as equally fast, with a remark.
     nic_gbps, intra_gbps
         Bandwidths of all servers, Gbit/s.
     policy, placement, predictor, speed, contention, seed
-        As for :func:`gpusched.simulate`; the policy by its name or as a :class:`gpusched.Policy`.
+        As for :func:`gpusched.simulate`; the policy by name or as a :class:`gpusched.Policy`.
     warm_up_s, tail_s
-        Measure a part of each run, as :meth:`gpusched.Result.summary` does: the goal is of it.
-        Every job must be run all the same.
+        Measure the goal on a part of each run, as :meth:`gpusched.Result.summary` does. Jobs
+        outside it must be run, too.
     max_servers
-        Of each type; default: as many as would be busy at once if no job ever waited.
+        Of each type; default: the peak demand, as if no job ever waited.
     max_runs
-        After so many runs the search for the cheapest mix ends without a proof.
+        Number of runs after which the search for the cheapest mix stops without a proof.
     resamples, block_s
-        How many traces of weeks drawn again, and the length of a "week", seconds. 0 draws none.
+        Number of bootstrap resamples, and the block length, seconds. 0 turns them off.
     threads
-        Resamples at a time; None takes one per CPU.
+        Number of parallel resamples; None: one per CPU.
     progress
         Called with a :class:`~gpusched.base.progress.Progress` of the resamples.
     stop
-        Ends the call when it is set.
+        Stops the call when it is set.
 
     Returns
     -------
     Sizing
-        The answer, the runs that led to it, and how sure it is.
+        The answer, the runs that led to it, and its confidence.
 
     Raises
     ------
     ValueError, TypeError
-        If an argument is wrong, or no job may use one of the types; the message names it.
+        If an argument is invalid, or no job may use any of the types; the message names it.
     Cancelled
         If ``stop`` was set, within a second.
 
@@ -1125,7 +1121,7 @@ def size(
     )  # fmt: skip
     trace, remarks = _on_offer(trace, kinds)
     if speeds is not None and trace.profile is None:
-        if trace.reference_type is not None:  # which the speeds of kinds are over
+        if trace.reference_type is not None:  # to which the speeds are relative
             trace = replace(trace, reference_type=None, ran_on=None)
         trace = restate_for_types(trace, speeds, kinds.types)
     options: dict[str, Any] = {
@@ -1156,7 +1152,7 @@ def size(
 
 
 def _most(runs: SizingRuns, max_servers: int | None) -> Counts:
-    """Return the largest counts that are looked at; ValueError if they hold not every job."""
+    """Return the largest counts to try; ValueError if they cannot hold every job."""
     limit = MAX_SERVERS // len(runs.kinds.types)
     if max_servers is not None:
         check_integer("max_servers", max_servers, 1, limit)
@@ -1168,17 +1164,17 @@ def _most(runs: SizingRuns, max_servers: int | None) -> Counts:
         what = "types" if max_servers is None else "max_servers"
         sets = {"|".join(types) or "any type" for types in runs.trace.type_sets} or {"any type"}
         raise ValueError(
-            f"{what}: {many} servers have no room for the widest job of every set of allowed "
+            f"{what}: {many} servers cannot fit the largest job of every set of allowed "
             f"types; {runs.trace.name} has jobs for {', '.join(sorted(sets))}"
         )
     return most
 
 
 def _searched(runs: SizingRuns, most: Counts, max_runs: int) -> Sizing:
-    """Search by the goals that more servers bring nearer, then look at the rest.
+    """Search by the goals that more servers help, then check the rest.
 
-    Goals that are missed with the most servers, such as a least utilisation, do not guide the
-    search: more servers cannot meet them, so that the fewest for the others are all there is.
+    Goals missed with the most servers, such as a minimum utilisation, do not guide the search:
+    more servers cannot meet them, so the fewest for the others are the best candidate.
     """
     roomy = runs.run(most)
     rising = Goals(tuple(g for g in runs.goals.goals if g.is_met(roomy.values[g.metric])))
@@ -1217,7 +1213,7 @@ def _searched(runs: SizingRuns, most: Counts, max_runs: int) -> Sizing:
 
 
 def _look_around(counts: Counts, most: Counts, holds: _Holds) -> None:
-    """Run the mixes with one server more or less of a kind, so that the table has them."""
+    """Run the neighbours of a mix, with one server more or less of a type, for the table."""
     for kind, count in enumerate(counts):
         for other in (count - 1, count + 1):
             if 0 <= other <= most[kind]:

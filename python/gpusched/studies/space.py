@@ -1,4 +1,4 @@
-"""What a search chooses among: policies, and values for their options."""
+"""The search space of tuning: policies, and values for their options."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from gpusched.studies.study import part_of, sequence_of
 if TYPE_CHECKING:
     from optuna.trial import Trial
 
-# A range that follows from a default goes so many times below and above it.
+# A range derived from a default extends by this factor below and above it.
 _AROUND: Final = 16.0
-# Limits so far apart say what is possible, and not what is worth a try.
+# Limits this far apart are merely legal, not a useful search range.
 _FAR: Final = 1_000.0
 _EDGE: Final = 0.02
 _DIGITS: Final = 4
@@ -29,20 +29,20 @@ _NUMBERS: Final = ("int", "float")
 
 
 class Choices(msgspec.Struct, frozen=True):
-    """Some values, in no order."""
+    """Some values, unordered."""
 
     values: tuple[Any, ...]
 
     def draw(self, trial: Trial, name: str) -> Any:
-        """Have a trial choose one."""
+        """Let a trial choose one."""
         return self.values[trial.suggest_categorical(name, range(len(self.values)))]
 
     def parameter(self, value: Any) -> int | None:
-        """Return what Optuna is told for a trial to have a value; None if it is none of these."""
+        """Return Optuna's parameter for a value; None if it is not one of these."""
         return self.values.index(value) if value in self.values else None
 
     def edge(self, value: Any) -> str:
-        """Return an empty text: there is no edge."""
+        """Return an empty string: there is no edge."""
         return ""
 
     def __str__(self) -> str:
@@ -55,13 +55,13 @@ class Range(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     Attributes
     ----------
     low, high
-        Its ends.
+        The limits.
     log
-        Whether factors count and not differences; ``low`` must be above 0.
+        Whether the scale is logarithmic; ``low`` must then be positive.
     step
-        Distance of the values, from ``low`` on; None: 1 for integers, and any value for others.
+        Distance of the values, from ``low`` on; None: 1 for integers, any value for others.
     is_integer
-        As the option was registered.
+        As the option is registered.
     """
 
     low: float
@@ -77,17 +77,17 @@ class Range(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         if not self.low < self.high:
             raise ValueError(f"low: {self.low:g} must be below high, {self.high:g}")
         if self.log and self.low <= 0:
-            raise ValueError(f"low: {self.low:g} must be above 0 with log")
+            raise ValueError(f"low: {self.low:g} must be positive with log")
         if self.step is not None:
             if self.log:
-                raise ValueError("step: does not go with log")
+                raise ValueError("step: cannot be combined with log")
             if not 0 < self.step <= self.high - self.low:
                 raise ValueError(
-                    f"step: {self.step:g} must be above 0 and at most {self.high - self.low:g}"
+                    f"step: {self.step:g} must be positive and at most {self.high - self.low:g}"
                 )
 
     def draw(self, trial: Trial, name: str) -> Any:
-        """Have a trial choose a value."""
+        """Let a trial choose a value."""
         if self.is_integer:
             step = 1 if self.step is None else int(self.step)
             return trial.suggest_int(name, int(self.low), int(self.high), step=step, log=self.log)
@@ -95,13 +95,13 @@ class Range(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         return drawn if self.step is not None else self._rounded(drawn)
 
     def parameter(self, value: Any) -> float | None:
-        """Return what Optuna is told for a trial to have a value; None if it is none of these."""
+        """Return Optuna's parameter for a value; None if it is out of range."""
         step = self.step or (1 if self.is_integer and not self.log else None)
         is_held = isinstance(value, int | float) and self.low <= value <= self.high
         return value if is_held and not (step and (value - self.low) % step) else None
 
     def _rounded(self, value: float) -> float:
-        """Leave out digits that nobody wants to read: a ten-thousandth of the range is enough."""
+        """Round to a ten-thousandth of the range, which is precise enough."""
         span = min(abs(value), self.high - self.low) if self.log else self.high - self.low
         if span == 0:
             return value
@@ -109,7 +109,7 @@ class Range(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         return min(max(round(value, digits), self.low), self.high)
 
     def edge(self, value: Any) -> str:
-        """Return ``"low"`` or ``"high"`` if a value lies at that end, an empty text otherwise."""
+        """Return ``"low"`` or ``"high"`` for a value at that end, else an empty string."""
         low, high, at = (
             (math.log(number) if self.log else number) for number in (self.low, self.high, value)
         )
@@ -125,7 +125,7 @@ Option = Choices | Range
 
 
 def option_of(policy: str, option: str, told: Any, path: str) -> Option | None:
-    """Decode what a space says of an option; None: one fixed value, and nothing to search.
+    """Decode the space of an option; None: a single fixed value.
 
     Raises
     ------
@@ -147,7 +147,7 @@ def option_of(policy: str, option: str, told: Any, path: str) -> Option | None:
         checked(policy, option, told, path)
         return None
     if kind not in _NUMBERS:
-        raise ValueError(f"{option} of {policy} has no order: list its values - at `$.{path}`")
+        raise ValueError(f"{option} of {policy} is unordered: list its values - at `$.{path}`")
     if "is_integer" in told:
         raise ValueError(f"Object contains unknown field `is_integer` - at `$.{path}`")
     made = part_of({**told, "is_integer": kind == "int"}, Range, path)
@@ -162,15 +162,15 @@ def option_of(policy: str, option: str, told: Any, path: str) -> Option | None:
 
 
 def registered_option(policy: str, option: str, path: str) -> Option:
-    """Derive what is worth a try from how an option was registered.
+    """Derive a search range from how an option is registered.
 
-    Choices and truth values are tried all. A number goes over its limits if both are known and not
-    far apart; else from a sixteenth of its default to sixteen times that, within the limits.
+    All choices and truth values are tried. A number ranges between its limits if both are known
+    and close; else from a sixteenth of its default to 16 times it, within the limits.
 
     Raises
     ------
     ValueError
-        If there is no such option, or too little is known of it.
+        If there is no such option, or too little is known about it.
     """
     known = _registered(policy, option, path)
     if known["choices"]:
@@ -192,8 +192,8 @@ def registered_option(policy: str, option: str, path: str) -> Option:
             if start < end:
                 return Range(start, end, log=True, is_integer=is_integer)
     raise ValueError(
-        f"{option} of {policy} has no limits to search between, and its default {default!r} gives "
-        f"none: give low and high, or a list of values - at `$.{path}`"
+        f"{option} of {policy} needs a range: its limits and its default {default!r} suggest none; "
+        f"give low and high, or a list of values - at `$.{path}`"
     )
 
 
@@ -214,13 +214,13 @@ def _registered(policy: str, option: str, path: str) -> Mapping[str, Any]:
     if known is None:
         with _at(path):
             Policy(policy, **{option: 0})
-        raise AssertionError("an option that is not known is refused")
+        raise AssertionError("unknown options are rejected earlier")
     return known
 
 
 @contextmanager
 def _at(path: str) -> Iterator[None]:
-    """Name the path in a space at which an error is."""
+    """Add the path in a space to errors."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -233,16 +233,16 @@ _OWN: Final = ("policy", "label", "tune")
 
 @dataclass(frozen=True)
 class TunedPolicy:
-    """A policy with what may be chosen for its options.
+    """A policy and the search space of its options.
 
     Attributes
     ----------
     label
-        In tables.
+        Name in tables.
     fixed
-        The policy with the values that are not searched: with all others as by default.
+        The policy with the values that are not searched, all others at their defaults.
     options
-        What is searched, by option.
+        The searched options.
     """
 
     label: str
@@ -255,12 +255,12 @@ class TunedPolicy:
 
     def __str__(self) -> str:
         told = "; ".join(f"{option} {what}" for option, what in self.options.items())
-        return f"{self.label}: {told or 'as it is'}"
+        return f"{self.label}: {told or 'default options'}"
 
 
 @dataclass(frozen=True)
 class PolicySpace:
-    """Policies with what may be chosen for their options, see :meth:`of`."""
+    """Policies and the search spaces of their options, see :meth:`of`."""
 
     policies: tuple[TunedPolicy, ...]
 
@@ -271,11 +271,11 @@ class PolicySpace:
         Parameters
         ----------
         space
-            A list of policies, one alone, or a mapping or a TOML or JSON file with such a list as
-            ``space``. Each is a text, such as ``"fifo"``, or a table: ``policy`` (a text), a
+            A list of policies, a single one, or a mapping or a TOML or JSON file with such a list
+            as ``space``. Each is a string, such as ``"fifo"``, or a table: ``policy`` (a string), a
             ``label``, and options. An option has one value; a list of values, one of which is
-            chosen; or a table with ``low``, ``high`` and if wanted ``log = true`` or ``step``.
-            ``tune`` lists options whose ranges follow from how they were registered.
+            chosen; or a table with ``low``, ``high`` and optionally ``log = true`` or ``step``.
+            ``tune`` lists options whose ranges are derived from how they are registered.
 
         Raises
         ------
@@ -325,18 +325,16 @@ class PolicySpace:
         for position, label in enumerate(labels):
             if label in labels[:position]:
                 raise ValueError(
-                    f"two are called {label!r}; give one a label of its own - at "
-                    f"`$.{FIELD}[{position}]`"
+                    f"two are called {label!r}; give one its own label - at `$.{FIELD}[{position}]`"
                 )
         if len(made) == 1 and not made[0].options:
             raise ValueError(
-                f"there is nothing to choose: {labels[0]} has no option that is searched - at "
-                f"`$.{FIELD}`"
+                f"there is nothing to choose: {labels[0]} has no searched option - at `$.{FIELD}`"
             )
         return cls(made)
 
     def draw(self, trial: Trial) -> tuple[TunedPolicy, dict[str, Any]]:
-        """Have a trial choose a policy, and values for its options."""
+        """Let a trial choose a policy, and values for its options."""
         one = self.policies[0]
         if len(self.policies) > 1:
             labels = [policy.label for policy in self.policies]
@@ -348,9 +346,9 @@ class PolicySpace:
         return one, values
 
     def default_trial(self) -> dict[str, Any] | None:
-        """Return what Optuna is told for a trial of the first policy with default options.
+        """Return Optuna's parameters for the first policy with default options.
 
-        None if the space does not hold all of these.
+        None if the space does not contain them.
         """
         one = self.policies[0]
         told: dict[str, Any] = {"policy": one.label} if len(self.policies) > 1 else {}
@@ -361,7 +359,7 @@ class PolicySpace:
 
     @property
     def columns(self) -> dict[tuple[str, str], str]:
-        """What tables call each option, by the label of its policy and its name."""
+        """Names of the options in tables, by the label of the policy and the option."""
         several = len(self.policies) > 1
         return {
             (one.label, option): f"{one.label}.{option}" if several else option
@@ -406,7 +404,7 @@ def _policy_of(entry: Any, path: str) -> TunedPolicy:
     known = Policy(base.name, **fixed)
     label = entry.get("label", str(known))
     if not (isinstance(label, str) and label.strip()):
-        raise ValueError(f"{label!r} must be text that is not empty - at `$.{path}.label`")
+        raise ValueError(f"{label!r} must be a non-empty string - at `$.{path}.label`")
     return TunedPolicy(label, known, options)
 
 

@@ -1,4 +1,4 @@
-"""The description of a study, strictly decoded, from and to texts."""
+"""The description of a study, strictly decoded from and written to texts."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ ROLES: Final = ("policy", "placement", "speed", "contention", "predictor")
 LONGEST_NAME: Final = 200
 _CHOICES: Final = ("policies", "placements", "speeds", "contentions", "predictors")
 AXES: Final = ("traces", "clusters", *_CHOICES, "seeds")
-"""What can be zipped beside the names of the axes of parameters."""
+"""Axes that can be zipped, besides those of parameters."""
 _MOST_SEED: Final = 2**63 - 1
 MOST_JOBS: Final = 2**31 - 1
 LOAD_LIMIT: Final = 1e6
 WARM_UP: Final = "10%"
-"""What is not measured of a run unless a study says another part."""
+"""The part of a run that is not measured by default."""
 MOST_RESTART_S: Final = 1e7
-# What may be said of generated jobs only, and of jobs that are read or given only.
+# Settings for generated jobs only, and for read or given jobs only.
 _OF_FILES: Final = ("format", "columns", "member", "on_bad", "options")
 
 
 class ParameterAxis(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """An option of a policy, a placement, a speed, a contention or a predictor over values.
+    """An axis over the values of one option of a policy, placement, speed or the like.
 
-    Entries of the study that have another name are run once, and have no value in the column.
+    Entries of the study with another name run once, with no value in the column.
 
     Attributes
     ----------
@@ -49,9 +49,9 @@ class ParameterAxis(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     values
         Its values; at least one.
     policy, placement, speed, contention, predictor
-        One of them: the registered name that has the parameter, such as ``a-srpt``.
+        Exactly one: the registered name that has the parameter, such as ``a-srpt``.
     name
-        Of the column; default: ``option``.
+        Column name; default: ``option``.
     """
 
     option: str
@@ -76,17 +76,17 @@ class ParameterAxis(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
 
     @property
     def role(self) -> str:
-        """Whose option it is: ``policy``, ``placement`` ..."""
+        """The role that has the option: ``policy``, ``placement`` ..."""
         return next(role for role in ROLES if getattr(self, role) is not None)
 
     @property
     def of(self) -> str:
-        """The registered name that has it."""
+        """The registered name that has the option."""
         return str(getattr(self, self.role))
 
     @property
     def title(self) -> str:
-        """Name of the column."""
+        """Column name."""
         return self.name or self.option
 
 
@@ -97,10 +97,10 @@ class TraceWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     Attributes
     ----------
     since, until
-        ``from`` and ``to`` in a file: seconds on the clock of the trace, or a time such as
-        ``"2024-05-01T09:00"`` where it has dates; None: from the first, to the last.
+        ``from`` and ``to`` in a file: seconds on the clock of the trace, or a date such as
+        ``"2024-05-01T09:00"`` if it has dates; None: from the first, to the last.
     label
-        In tables; default: both ends.
+        Name in tables; default: both ends.
     """
 
     since: float | str | None = None
@@ -114,40 +114,40 @@ class TraceWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 
 
 class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The jobs of some runs: generated, read from files, or given as they are.
+    """The jobs of some runs: generated, read from files, or given as objects.
 
     Attributes
     ----------
     generate
-        Name of a profile of :func:`gpusched.generate`; the seed of a run is that of its jobs.
+        Name of a profile of :func:`gpusched.generate`, which uses the seed of the run.
     model
-        Of :func:`gpusched.generate`.
+        As for :func:`gpusched.generate`.
     file
-        What :func:`gpusched.read_trace` reads: a path, or several that become one trace.
+        Input of :func:`gpusched.read_trace`: a path, or several that become one trace.
     trace
-        A :class:`gpusched.Trace`, in a mapping of Python.
+        A :class:`gpusched.Trace`, in a Python mapping.
     label
-        In tables; default: the name of the profile, of the file or of the trace.
+        Name in tables; default: the name of the profile, file or trace.
     jobs
-        How many jobs to generate, or to take from the front; several are an axis.
+        Number of jobs to generate, or to take from the front; several values are an axis.
     loads
-        The jobs' GPU time over that of the run's cluster. Of read and given jobs the gaps between
-        arrivals are rescaled to it; none leaves them as they are. Generated ones have 0.9 then.
+        Offered loads: GPU time of the jobs over that of the cluster. For read and given jobs the
+        gaps between arrivals are rescaled; none leaves them unchanged. Generated: default 0.9.
     format, columns, member, on_bad, options
-        Of :func:`gpusched.read_trace`; ``options`` are those of the format.
+        As for :func:`gpusched.read_trace`; ``options`` are those of the format.
     windows
-        Parts by time of submission; several are an axis.
+        Parts by submission time; several are an axis.
     filter, sample
-        Of :meth:`gpusched.Trace.filter` (a condition) and :meth:`gpusched.Trace.sample`, drawn
-        with the seed of the run.
+        Condition of :meth:`gpusched.Trace.filter`, and share of :meth:`gpusched.Trace.sample`,
+        drawn with the seed of the run.
     profiles, throughputs, deadlines
-        What jobs are given beside: ``"zoo"`` or a file of profiles, a file of throughputs, options
-        of :meth:`gpusched.Trace.with_deadlines`; all drawn with the seed of the run, unless
-        deadlines name one.
+        Data added to jobs: ``"zoo"`` or a file of profiles, a file of throughputs, options of
+        :meth:`gpusched.Trace.with_deadlines`; all drawn with the seed of the run, unless
+        deadlines have their own.
     restart_s
-        What each resume costs each job, seconds, as the column of that name.
+        Cost of each resume of each job, seconds, as in the column of that name.
     reference_type
-        Of :meth:`gpusched.Trace.with_reference_type`.
+        As for :meth:`gpusched.Trace.with_reference_type`.
     """
 
     generate: str | None = None
@@ -175,11 +175,11 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         given = [key for key in ("generate", "file", "trace") if getattr(self, key) is not None]
         if len(given) != 1:
             said = f"{given[0]} and {given[1]} are given" if given else "neither is given"
-            raise ValueError(f"generate, file or trace: one of them is needed, {said}")
+            raise ValueError(f"generate, file or trace: exactly one is needed, {said}")
         if self.generate is not None:
             self._check_generated()
         elif self.model != 2:
-            raise ValueError("model: belongs to generate, and not to a file")
+            raise ValueError("model: only for generate, not for a file")
         if self.trace is not None:
             from gpusched.traces.workload import Trace
 
@@ -197,7 +197,7 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         if self.restart_s is not None:
             not_negative("restart_s", self.restart_s, MOST_RESTART_S)
         if self.sample is not None and not 0 < self.sample <= 1:
-            raise ValueError(f"sample: {self.sample!r} must be above 0 and at most 1")
+            raise ValueError(f"sample: {self.sample!r} must be positive and at most 1")
         for name in ("loads", "windows", "jobs"):
             values = getattr(self, name)
             if isinstance(values, tuple) and len({*map(str, values)}) < len(values):
@@ -210,10 +210,10 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
             known = nearest(str(self.generate), list(PROFILES))
             raise ValueError(f"generate: unknown workload {self.generate!r}{known}")
         if self.jobs is None:
-            raise ValueError("jobs: a number is needed with generate")
+            raise ValueError("jobs: a number must be given with generate")
         for name in _OF_FILES:
             if getattr(self, name) not in (None, {}, "reject"):
-                raise ValueError(f"{name}: belongs to a file, and not to generate")
+                raise ValueError(f"{name}: only for a file, not for generate")
 
     @property
     def numbers_of_jobs(self) -> tuple[int | None, ...]:
@@ -222,19 +222,19 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files that are read."""
+        """The files to read."""
         return (self.file,) if isinstance(self.file, str) else self.file or ()
 
     @property
     def is_drawn(self) -> bool:
-        """Whether the seed of the run decides what the jobs are."""
+        """Whether the jobs depend on the seed of the run."""
         deadlines = self.deadlines is not None and "seed" not in self.deadlines
         drawn = (self.generate, self.sample, self.profiles, self.throughputs)
         return deadlines or any(value is not None for value in drawn)
 
     @property
     def title(self) -> str:
-        """The label, or what stands for it."""
+        """The label, or its default."""
         if self.label:
             return self.label
         if self.trace is not None:
@@ -248,22 +248,22 @@ class StudyCluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     Attributes
     ----------
     servers
-        How many equal ones, each as ``gpus`` and the other fields say; or groups of them, as in
-        :class:`gpusched.Cluster`.
+        Number of equal servers, described by ``gpus`` and the other fields; or groups of servers,
+        as in :class:`gpusched.Cluster`.
     gpus, gpu_type, cpu, memory_gib, nic_gbps, intra_gbps
-        Of each of the equal servers, see :class:`gpusched.ServerGroup`.
+        Of each equal server, see :class:`gpusched.ServerGroup`.
     domains, name
-        Of :class:`gpusched.Cluster`.
+        As in :class:`gpusched.Cluster`.
     servers_per_rack, oversubscription
-        Of :meth:`gpusched.Cluster.with_racks`.
+        As for :meth:`gpusched.Cluster.with_racks`.
     speeds
-        Of :meth:`gpusched.Cluster.with_speeds`.
+        As for :meth:`gpusched.Cluster.with_speeds`.
     file
-        What :func:`gpusched.read_cluster` reads, in place of all these.
+        Input of :func:`gpusched.read_cluster`, instead of all these.
     cluster
-        A :class:`gpusched.Cluster`, in a mapping of Python.
+        A :class:`gpusched.Cluster`, in a Python mapping.
     label
-        In tables; default: the name, or what the cluster is.
+        Name in tables; default: the name or description of the cluster.
     """
 
     servers: int | tuple[ServerGroup, ...] | None = None
@@ -286,16 +286,16 @@ class StudyCluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
         given = [key for key in ("servers", "file", "cluster") if getattr(self, key) is not None]
         if len(given) != 1:
             said = f"{given[0]} and {given[1]} are given" if given else "neither is given"
-            raise ValueError(f"servers, file or cluster: one of them is needed, {said}")
+            raise ValueError(f"servers, file or cluster: exactly one is needed, {said}")
         equal = ("gpus", "cpu", "memory_gib", "nic_gbps", "intra_gbps")
         if not isinstance(self.servers, int):
             for key in equal:
                 if getattr(self, key) is not None:
-                    raise ValueError(f"{key}: belongs to a number of equal servers")
+                    raise ValueError(f"{key}: only for a number of equal servers")
         elif self.gpus is None:
-            raise ValueError("gpus: how many each of the servers has is missing")
+            raise ValueError("gpus: number of GPUs per server is missing")
         if self.file is None and self.cluster is None:
-            self.made()  # a wrong value is found now
+            self.made()  # report wrong values now
 
     def made(self) -> Cluster:
         """Make the cluster, or read it."""
@@ -325,84 +325,84 @@ class StudyCluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
         return made.with_racks(self.servers_per_rack, self.oversubscription)
 
     def title(self, cluster: Cluster) -> str:
-        """The label, or what stands for it, of the cluster that was made of this."""
+        """The label of the cluster made from this entry, or its default."""
         if self.label or self.name:
             return self.label or self.name
         return str(cluster) if cluster.name in ("", "cluster") else cluster.name
 
 
 def warm_up_time(warm_up: str | float, submit_s: Float64) -> float:
-    """Return how long after the first submission a run is measured, seconds.
+    """Return the time after the first submission at which measurement begins, seconds.
 
     Parameters
     ----------
     warm_up
-        Seconds, a time such as ``"1d"``, or a part of the jobs such as ``"10%"``.
+        Seconds, a time such as ``"1d"``, or a share of the jobs such as ``"10%"``.
     submit_s
-        When the jobs are submitted, ascending; at least one.
+        Submission times of the jobs, ascending; at least one.
 
     Raises
     ------
     ValueError
-        If it is no time, or no part of the jobs that leaves one.
+        If it is not a time, nor a share that leaves a job.
     """
     if not str(warm_up).endswith("%"):
         return seconds_of(warm_up)
     share = share_of(warm_up)
     if not 0 <= share < 1:
-        raise ValueError(f"{warm_up!r} must lie in 0%..100%, below the last")
+        raise ValueError(f"{warm_up!r} must lie in 0%..100%, below 100%")
     first = math.ceil(share * len(submit_s))
     return float(submit_s[min(first, len(submit_s) - 1)] - submit_s[0])
 
 
 class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What shall be run: each list is an axis, and all axes are crossed.
+    """A study: each list is an axis, and all axes are crossed.
 
     From TOML by :meth:`read` or :meth:`from_toml`, from JSON, or from a mapping by :meth:`of`,
-    which may hold objects of Python, too: traces, clusters, policies.
+    which may also hold Python objects: traces, clusters, policies.
 
     Attributes
     ----------
     name
-        A short name.
+        Short name.
     traces, clusters
-        At least one each; the fields of an entry are those of :class:`StudyTrace` and
+        At least one each, with the fields of :class:`StudyTrace` and
         :class:`StudyCluster`.
     title
-        For tables and reports.
+        Title of tables and reports.
     seeds
-        Of generated jobs, of all that is drawn, and of random policies: equal for all policies.
+        Seeds of generated jobs, random draws and random policies: the same for all policies.
     policies, placements, speeds, contentions, predictors
-        Each entry a text such as ``"a-srpt:tau=0.5"``, or a table with ``policy`` (``placement``
-        ...), a ``label`` for tables and the options. The speed ``"default"`` is what
-        :func:`gpusched.simulate` takes without one.
+        Each entry a string such as ``"a-srpt:tau=0.5"``, or a table with ``policy`` (``placement``
+        ...), a ``label`` for tables and the options. The speed ``"default"`` is the default of
+        :func:`gpusched.simulate`.
     metrics
-        Those that tables show, see :func:`gpusched.metrics`; none: the main ones.
+        Metrics in tables, see :func:`gpusched.metrics`; none: the main ones.
     baseline
         Label of the policy that others are compared with; None: the first.
     warm_up
-        What is not measured at the beginning of each run, where the cluster is still empty: a
-        part of the jobs in order of submission, ``"10%"``, or a time after the first one, ``"1d"``;
-        or 0.
-        Bounds, gaps and the makespan are those of whole runs.
+        The part at the beginning of each run, on an empty cluster, that is not measured: a share of
+        the jobs in order of submission, ``"10%"``, or a time after the first one, ``"1d"``, or
+        0. Bounds,
+        gaps and the makespan always cover whole runs.
     warm_up_s, tail_s
-        As of ``Result.summary``; ``warm_up_s`` in place of ``warm_up``.
+        As for ``Result.summary``; ``warm_up_s`` replaces ``warm_up``.
     max_intervals
-        As of :func:`gpusched.simulate`, for each run; no part of the names of runs.
+        As for :func:`gpusched.simulate`, for each run; not part of the names of runs.
     parameters
         Further axes, see :class:`ParameterAxis`.
     zip
-        Groups of axes that are walked together and not crossed: ``[["traces", "clusters"]]``.
+        Groups of axes that are zipped, not crossed: ``[["traces", "clusters"]]``.
     runs
-        If there are any, a run is made only for what one of these tables names: a value, or a
-        list of values, for some axes (``trace``, ``jobs``, ``load``, ``window``, ``cluster``,
+        Filters, if any: a run is made only if it matches one of these tables, which give a value
+        or a list of values for some axes (``trace``, ``jobs``, ``load``, ``window``, ``cluster``,
         ``policy``, ``placement``, ``speed``, ``contention``, ``predictor``, ``seed``, or the name
         of an axis of parameters).
 
     Raises
     ------
     TypeError, ValueError
-        If a field is of a wrong type or out of range; the message has its path.
+        If a field has the wrong type or is out of range; the message has its path.
 
     Examples
     --------
@@ -438,7 +438,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     def __post_init__(self) -> None:
         check_name("name", self.name)
         if len(self.name) > LONGEST_NAME:
-            raise ValueError(f"name: {len(self.name)} characters are more than {LONGEST_NAME}")
+            raise ValueError(f"name: {len(self.name)} characters, must be at most {LONGEST_NAME}")
         self._decode("traces", StudyTrace)
         self._decode("clusters", StudyCluster)
         for axis in (*_CHOICES, "seeds"):
@@ -450,7 +450,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
             raise ValueError(f"seeds: one is listed twice in {list(self.seeds)}")
         RunWindow.of(self.warm_up_s, self.tail_s)
         if self.warm_up_s is not None and self.warm_up != WARM_UP:
-            raise ValueError("warm_up, warm_up_s: one of them at most can be given")
+            raise ValueError("warm_up, warm_up_s: give at most one of them")
         if not isinstance(self.warm_up, str):
             self._read_warm_up(self.warm_up)
         with naming("warm_up"):
@@ -470,11 +470,11 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
     @property
     def warm_up_cut(self) -> str | float:
-        """Return what is not measured at the beginning: ``warm_up_s``, or ``warm_up``."""
+        """Return the part not measured at the beginning: ``warm_up_s``, or ``warm_up``."""
         return self.warm_up if self.warm_up_s is None else self.warm_up_s
 
     def _decode(self, field: str, kind: type[msgspec.Struct]) -> None:
-        """Make the entries of a field records; an object of Python becomes one that holds it."""
+        """Convert the entries of a field to records; wrap Python objects in one."""
         entries = sequence_of(getattr(self, field), field)
         role = field.removesuffix("s")
         made = []
@@ -497,19 +497,19 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
     @classmethod
     def of(cls, study: Study | Mapping[str, Any] | str | os.PathLike[str]) -> Study:
-        """Return a study as it is, decode a mapping, or read a file.
+        """Return a study unchanged, decode a mapping, or read a file.
 
         Returns
         -------
         Study
-            The same object if it is one.
+            The same object if it already is a study.
 
         Raises
         ------
         OSError
             If the file cannot be read.
         TypeError, ValueError
-            If it is no study; the message has the path of the field.
+            If it is not a study; the message has the path of the field.
 
         Examples
         --------
@@ -530,7 +530,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a TOML or JSON file; the files that it names are looked for beside it.
+        """Read a TOML or JSON file; relative paths in it start from its folder.
 
         Returns
         -------
@@ -566,12 +566,12 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         Returns
         -------
         Study
-            What :meth:`to_toml` wrote, or a person.
+            Accepts the output of :meth:`to_toml`, or text written by hand.
 
         Raises
         ------
         ValueError
-            If it is not TOML, or a field is unknown, missing, of a wrong type or out of range;
+            If it is not TOML, or a field is unknown, missing, of the wrong type or out of range;
             the message names ``source`` and the path of the field.
 
         Examples
@@ -594,7 +594,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         Returns
         -------
         Study
-            What :meth:`to_json` wrote, or a person.
+            Accepts the output of :meth:`to_json`, or text written by hand.
 
         Raises
         ------
@@ -618,12 +618,12 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         try:
             return msgspec.convert(dict(fields), cls, strict=True)
         except msgspec.ValidationError as error:
-            # What a check of ours says has its path already, and msgspec adds that of the whole.
+            # Messages of our own checks already have a path, and msgspec adds that of the whole.
             told = str(error).replace("` - at `$`", "`")
             raise ValueError(with_nearest_field(told, cls)) from None
 
     def beside(self, folder: Path) -> Self:
-        """Return the same study, its relative paths now from ``folder``.
+        """Rewrite the relative paths of a study to start from ``folder``.
 
         Returns
         -------
@@ -633,7 +633,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         Raises
         ------
         TypeError
-            If a file is to be looked for and ``folder`` is no :class:`pathlib.Path`.
+            If the study names a file and ``folder`` is not a :class:`pathlib.Path`.
 
         Examples
         --------
@@ -654,17 +654,17 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values; fields that are as by default are left out.
+        """Return plain values, without fields at their defaults.
 
         Returns
         -------
         dict
-            What :meth:`of` takes.
+            Input for :meth:`of`.
 
         Raises
         ------
         ValueError
-            If the study holds objects of Python, which no text can.
+            If the study holds Python objects, which cannot be written as text.
 
         Examples
         --------
@@ -681,7 +681,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
             raise ValueError(f"study {self.name}: cannot be written: {error}") from None
 
     def to_json(self) -> str:
-        """Return JSON text that :meth:`from_json` turns back into an equal study.
+        """Return JSON text for :meth:`from_json`.
 
         Returns
         -------
@@ -700,7 +700,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         return msgspec.json.format(msgspec.json.encode(self.to_dict()), indent=2).decode() + "\n"
 
     def to_toml(self) -> str:
-        """Return TOML text that :meth:`from_toml` turns back into an equal study.
+        """Return TOML text for :meth:`from_toml`.
 
         Returns
         -------
@@ -720,12 +720,12 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
 
 def part_of(value: Any, kind: type[Part], path: str) -> Part:
-    """Decode a part of a study strictly; errors name its path in the study.
+    """Decode a part of a study strictly; errors have its path in the study.
 
     Raises
     ------
     ValueError, TypeError
-        If a field is unknown, missing, of a wrong type or out of range.
+        If a field is unknown, missing, of the wrong type or out of range.
     """
     if isinstance(value, kind):
         return value
@@ -740,7 +740,7 @@ def part_of(value: Any, kind: type[Part], path: str) -> Part:
 
 
 def sequence_of(value: Any, path: str) -> Sequence[Any]:
-    """Return a list as it is; a ValueError that names the path if it is none, or empty."""
+    """Return a list unchanged; raise a ValueError with the path if it is not one, or empty."""
     if isinstance(value, str | Mapping) or not isinstance(value, Sequence):
         raise ValueError(f"Expected an array, not {value!r} - at `$.{path}`")
     if not value:
@@ -749,7 +749,7 @@ def sequence_of(value: Any, path: str) -> Sequence[Any]:
 
 
 def beside(part: Any, folder: Path) -> Any:
-    """Return a part whose relative paths are from ``folder`` now."""
+    """Return a part with its relative paths starting from ``folder``."""
 
     def placed(text: str) -> str:
         return text if os.path.isabs(text) else str(folder / text)
@@ -765,11 +765,11 @@ def beside(part: Any, folder: Path) -> Any:
 
 
 def _refused(value: Any) -> Any:
-    raise NotImplementedError(f"{type(value).__name__} is an object of Python")
+    raise NotImplementedError(f"{type(value).__name__} is a Python object")
 
 
 def toml_lines(fields: Mapping[str, Any]) -> list[str]:
-    """Write plain values and lists first, then each table of a list, as a person would."""
+    """Write plain values and lists first, then each table of a list, as by hand."""
     plain = {key: value for key, value in fields.items() if not _is_tables(value)}
     lines = [f"{key} = {toml_value(value)}" for key, value in plain.items()]
     for key, tables in fields.items():

@@ -1,4 +1,4 @@
-"""Do the runs of a study that are not done yet: :func:`sweep`, and :func:`estimate` before it."""
+"""Run a study: :func:`sweep`, and :func:`estimate` its cost beforehand."""
 
 from __future__ import annotations
 
@@ -65,18 +65,18 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-# Runs of a batch are kept together: it is to take some hundredths of a second, or be one run.
+# Runs of a batch are saved together: it should take some hundredths of a second, or be one run.
 _BATCH_JOBS: Final = 40_000
 _MOST_RUNS: Final = 64
 MOST_TRACES: Final = 4
-"""How many a process keeps."""
+"""Traces that a process keeps."""
 _SETTINGS: Final = frozenset(
     {"policy", "placement", "predictor", "speed", "contention", "seed", "load", "wall_s"}
 )
-"""Entries of a summary that are an axis of the study, or stand in a column of their own."""
+"""Entries of a summary that are an axis of the study, or have their own column."""
 
-# Finished runs are written at once if nothing was written for so long, else that much later; on a
-# slow disk so much later that writing takes no more than this part of the time.
+# Finished runs are written at once if nothing was written for this long, else that much later; on
+# a slow disk later still, so that writing takes at most this share of the time.
 _WRITE_SECONDS: Final = 0.2
 _WRITE_SHARE: Final = 0.05
 
@@ -103,52 +103,52 @@ def sweep(
     progress: OnProgress | bool | None = None,
     stop: threading.Event | None = None,
 ) -> SweepResult:
-    """Do all runs of a study, those that are kept in a folder apart.
+    """Run a study, skipping runs already saved in ``folder``.
 
     Parameters
     ----------
     study
         A :class:`gpusched.Study`, a mapping of its fields, or a TOML or JSON file.
     folder
-        Where finished runs are kept as they come, in Parquet files. What is there is not run
-        again, be it of a call that was interrupted or killed, or of a study that had fewer runs;
-        runs that failed are. None: nothing is kept.
+        Folder for finished runs, as Parquet files. Runs saved there are not repeated, whether they
+        come from an interrupted or killed call or from a smaller study; failed runs are. None:
+        nothing is saved.
     executor
-        None or ``"threads"``: a thread per CPU; ``"threads:4"``, ``"processes"``,
+        None or ``"threads"``: one thread per CPU; ``"threads:4"``, ``"processes"``,
         ``"processes:4"``, ``"dask:ADDRESS"``, ``"ray"``, ``"ray:ADDRESS"``; any
-        ``concurrent.futures.Executor`` or a ``distributed.Client``. Processes suit policies that
-        are written in Python, which hold each other up in threads.
+        ``concurrent.futures.Executor`` or a ``distributed.Client``. Use processes for policies
+        written in Python, of which only one runs at a time in threads.
     only
-        Do only the runs whose names begin so.
+        Run only those whose names start with this prefix.
     progress
         Called with a :class:`~gpusched.base.progress.Progress` (done, total), in runs, about ten
-        times a second and once at the end, in the thread of the caller. True: a bar with the time
-        left, in a terminal or a notebook.
+        times a second and at the end, in the caller's thread. True: a progress bar in a terminal or
+        a notebook.
     stop
-        Ends the sweep when it is set.
+        Stops the sweep when it is set.
 
     Returns
     -------
     SweepResult
-        One row per run; a run that failed has its error in place of metrics.
+        One row per run; a failed run has its error instead of metrics.
 
     Raises
     ------
     OSError
-        If a file cannot be read, or the folder not be written.
+        If a file cannot be read, or the folder cannot be written.
     TypeError, ValueError
-        If the study is wrong, or the folder that of another one; the message has the path of the
-        field.
+        If the study is invalid, or the folder belongs to another one; the message has the path of
+        the field.
     Cancelled
-        If ``stop`` was set; runs that were done are kept in the folder.
+        If ``stop`` was set; finished runs are saved in the folder.
     KeyboardInterrupt
-        On Ctrl-C, within a second, likewise.
+        On Ctrl-C, within a second; finished runs are saved, too.
 
     Warns
     -----
     RunWarning
-        If files of the folder are damaged, runs cannot be told from others and so not be kept, or
-        threads, which nobody asked for, are long in policies that are written in Python.
+        If files of the folder are damaged, runs cannot be saved for lack of a stable digest, or
+        policies written in Python run for long in threads by default.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def run_study(
     stop: threading.Event | None,
     has_same_jobs: bool = True,
 ) -> SweepResult:
-    """Do the same; ``has_same_jobs``: policies are measured by the jobs that all of them finish."""
+    """Run it; ``has_same_jobs``: measure policies by the jobs that all of them finish."""
     read = Study.of(study)
     plan = expand(read) if only is None else expand(read).only(only)
     store = None
@@ -208,7 +208,7 @@ def run_study(
 
 
 def _repeat_line(study: Any, folder: str | os.PathLike[str] | None) -> str:
-    """Return the line that repeats a run, with ``{run}`` for its name."""
+    """Return the command that repeats a run, with ``{run}`` for its name."""
     if isinstance(study, str | os.PathLike):
         return f"gpusched sweep {os.fspath(study)} --only {{run}}"
     if folder is not None and (Path(folder) / STUDY).exists():
@@ -217,11 +217,11 @@ def _repeat_line(study: Any, folder: str | os.PathLike[str] | None) -> str:
 
 
 Part = tuple[Apart | None, Sequence[tuple[str, PlannedRun]]]
-"""Runs of any jobs, or of the same, measured without some of these."""
+"""All runs of some jobs, measured without those listed."""
 
 
 def _again(plan: Plan, kept: pl.DataFrame) -> list[Part]:
-    """Return runs that finish jobs which others, compared with them, do not; but for those kept."""
+    """Return runs to measure again, without the jobs that compared runs do not finish."""
     names = {*kept["run"]}
     return [
         (apart, runs)
@@ -244,11 +244,11 @@ def _do(
 
     def tell(_: object = None) -> None:
         gathered.write(is_due=True)
-        if progress is not None:  # of what cannot be lost any more
+        if progress is not None:  # counts only saved runs
             progress(Progress(num_before + gathered.num_kept, total))
 
     def lose(batch: Batch, error: Exception) -> None:
-        """A batch that ended its worker is done again run by run: only one is to blame."""
+        """A batch that killed its worker is repeated run by run: only one is to blame."""
         if len(batch.runs) > 1:
             queue.extendleft(replace(batch, runs=(run,)) for run in reversed(batch.runs))
         else:
@@ -285,7 +285,7 @@ def _do(
 
 
 class _Gathered:
-    """Rows of finished runs: those that were kept, and those that came, on their way there."""
+    """Rows of finished runs: those saved before, and new ones waiting to be saved."""
 
     def __init__(self, plan: Plan, store: RunStore | None) -> None:
         self._plan = plan
@@ -297,19 +297,19 @@ class _Gathered:
 
     @property
     def num_done(self) -> int:
-        """How many runs of the study are done, also those that are not kept yet."""
+        """Number of finished runs, including those not saved yet."""
         rows = len(self._rows)
         return len(self.done) + (rows if self._store is None else self.num_kept + rows)
 
     def add(self, rows: list[Row]) -> None:
-        """Take the rows of finished runs."""
+        """Add the rows of finished runs."""
         self._rows += rows
         if self._store is None:
             self.num_kept += len(rows)
         self.write(is_due=True)
 
     def write(self, *, is_due: bool = False) -> None:
-        """Write what has not been; ``is_due``: if nothing was for a while."""
+        """Save new rows; ``is_due``: only if nothing was saved for a while."""
         if self._store is None or not self._rows:
             return
         begin = time.monotonic()
@@ -322,7 +322,7 @@ class _Gathered:
         self._due = end + max(_WRITE_SECONDS, (end - begin) / _WRITE_SHARE)
 
     def frame(self) -> tuple[pl.DataFrame, list[str]]:
-        """Return all rows, and what was found in the folder that is none."""
+        """Return all rows, and messages on damaged files of the folder."""
         import polars as pl
 
         if self._store is not None:
@@ -334,16 +334,16 @@ class _Gathered:
 
 @dataclass(frozen=True)
 class RunContext:
-    """What the runs of a study share.
+    """The data that the runs of a study share.
 
     Attributes
     ----------
     sources
-        The traces that are read or were given, by their positions in the study.
+        The traces that are read or given, by their positions in the study.
     choices
-        Per role what its positions stand for, by (position, positions of values).
+        Per role the resolved choices, by (position, positions of values).
     warm_up_cut, tail_s, metrics, max_intervals
-        Of the study; ``metrics`` are those that no summary has without being asked.
+        Of the study; ``metrics`` are those that summaries do not include by default.
     """
 
     entries: tuple[StudyTrace, ...]
@@ -357,7 +357,7 @@ class RunContext:
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
-        """Read the files of a study, and gather what its runs need.
+        """Read the files of a study, and collect the data its runs need.
 
         Raises
         ------
@@ -389,16 +389,16 @@ class RunContext:
         return RunWindow.of(warm_up_s, self.tail_s)
 
     def num_jobs(self, run: PlannedRun) -> int:
-        """Return about how many jobs a run has: no fewer than that."""
+        """Return an upper estimate of the number of jobs of a run."""
         if run.recipe.jobs is not None:
             return run.recipe.jobs
         source = self.sources[run.recipe.trace]
         return 0 if source is None else len(source)
 
     def remarks(self, runs: Iterable[PlannedRun], num_slots: int) -> list[str]:
-        """Say if the largest runs, as many as there are workers, need much of the memory there is.
+        """Warn if the largest runs, one per worker, need much of the available memory.
 
-        None is refused: they may not come together, and each is looked at before it begins.
+        None is refused: they may not coincide, and each is checked before it starts.
         """
         largest = heapq.nlargest(num_slots, map(self.num_jobs, runs))
         try:
@@ -412,7 +412,7 @@ class RunContext:
         return jobs_of(self.entries[recipe.trace], self.sources[recipe.trace], cluster, recipe)
 
     def result(self, trace: Trace, run: PlannedRun) -> Result:
-        """Do a run."""
+        """Execute a run."""
         policy, placement, speed, contention, predictor = (
             known[position, run.values]
             for known, position in zip(self.choices, run.choices, strict=True)
@@ -432,7 +432,7 @@ class RunContext:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Runs on the same jobs that one worker does in a row.
+    """Runs on the same jobs, executed by one worker in a row.
 
     Attributes
     ----------
@@ -450,17 +450,17 @@ class Batch:
         return f"{self.runs[0][0]}+{len(self.runs)}"
 
     def kept_name(self, run: str) -> str:
-        """Return the name of the row of a run."""
+        """Return the name of a run's row."""
         return run if self.apart is None else self.apart.name(run)
 
 
 def batches(runs: Sequence[tuple[str, PlannedRun]], num_jobs: Sequence[int]) -> Iterator[Batch]:
-    """Cut runs, in the order of their jobs, into batches.
+    """Divide runs, in the order of their jobs, into batches.
 
     Parameters
     ----------
     num_jobs
-        About how many jobs each run has.
+        Approximate number of jobs of each run.
     """
     held: list[tuple[str, PlannedRun]] = []
     total = 0
@@ -476,10 +476,10 @@ def batches(runs: Sequence[tuple[str, PlannedRun]], num_jobs: Sequence[int]) -> 
 
 
 def side_by_side(left: Iterable[Batch], most_recipes: int) -> Iterator[Batch]:
-    """Deal out the batches of some recipes in turn.
+    """Interleave the batches of several recipes.
 
-    Workers that go on to other jobs at a time neither wait until one of them has made those, nor
-    find out the same of them twice.
+    Workers that start on different jobs neither wait for each other to generate them nor repeat
+    work.
     """
     by_recipe = (list(some) for _, some in groupby(left, key=lambda batch: batch.recipe.name))
     while together := list(islice(by_recipe, most_recipes)):
@@ -488,7 +488,7 @@ def side_by_side(left: Iterable[Batch], most_recipes: int) -> Iterator[Batch]:
 
 
 class _Queue(deque[Batch]):
-    """Batches that are left: taken as they are due, and some come back when all are taken."""
+    """Batches to do: taken in order; some come back when all are taken."""
 
     def __iter__(self) -> Self:
         return self
@@ -500,14 +500,14 @@ class _Queue(deque[Batch]):
 
 
 class _RecipeCache:
-    """The last few traces by the names of their recipes; calls are safe from several threads."""
+    """A small thread-safe cache of traces, by the names of their recipes."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._made: OrderedDict[str, Future[Trace]] = OrderedDict()
 
     def get(self, name: str, make: Callable[[], Trace]) -> Trace:
-        """Return the jobs, made now if they are not there; others that want them wait for it."""
+        """Return the jobs, generated now if needed; other threads wait for them."""
         with self._lock:
             known = self._made.get(name)
             if known is not None:
@@ -534,7 +534,7 @@ _cache: Final = _RecipeCache()
 
 
 def run_batch(context: RunContext, batch: Batch) -> list[Row]:
-    """Do the runs of a batch one after the other; an error of one is in its row."""
+    """Execute the runs of a batch one after the other; an error of one is in its row."""
     try:
         trace = _cache.get(batch.recipe.name, partial(context.jobs, batch.recipe))
     except (KeyboardInterrupt, Cancelled):
@@ -549,9 +549,9 @@ def run_batch(context: RunContext, batch: Batch) -> list[Row]:
 def row_of(
     context: RunContext, trace: Trace, name: str, run: PlannedRun, apart: Apart | None = None
 ) -> Row:
-    """Do a run, and return its row: metrics, or the error.
+    """Execute a run, and return its row: metrics, or the error.
 
-    With ``apart``, metrics of finished jobs alone, without those.
+    With ``apart``, only metrics of finished jobs, without those.
     """
     try:
         begin = time.perf_counter()
@@ -583,13 +583,13 @@ def row_of(
 
 
 def _failed_row(name: str, error: BaseException) -> Row:
-    """Return the row of a run that failed."""
+    """Return the row of a failed run."""
     said = in_a_line(str(error)) or "no message"
     return {"run": name, "error": f"{type(error).__name__}: {said}"}
 
 
 def python_parts(study: Study) -> list[str]:
-    """Return the labels of the policies and placements that are written in Python.
+    """Return the labels of the policies and placements written in Python.
 
     Raises
     ------
@@ -601,12 +601,12 @@ def python_parts(study: Study) -> list[str]:
 
 
 class PythonTime:
-    """How long runs in threads were in Python; warns once when that is long.
+    """Time that runs in threads spent in Python; warns once when it is long.
 
     Parameters
     ----------
     executor
-        What the user gave: who chose threads is not told of processes.
+        The user's argument: with an explicit choice of threads there is no warning.
     """
 
     def __init__(self, plan: Plan, executor: Any) -> None:
@@ -615,7 +615,7 @@ class PythonTime:
         self._spent_s = 0.0
 
     def add(self, batch: Batch, rows: list[Row]) -> None:
-        """Count the seconds of runs that did not fail."""
+        """Add the seconds of runs that did not fail."""
         for (_, run), row in zip(batch.runs, rows, strict=True):
             labels = {some[at].label for some, at in zip(self._named, run.choices, strict=False)}
             if labels & self._parts:
@@ -627,24 +627,24 @@ class PythonTime:
 
 @dataclass(frozen=True)
 class SweepEstimate:
-    """What a study will take.
+    """The estimated cost of a study, from :func:`gpusched.estimate`.
 
     Attributes
     ----------
     num_runs, num_kept
-        All runs, and those that are in the folder.
+        Numbers of all runs, and of those saved in the folder.
     num_jobs
-        Of all runs that are left, together.
+        Total number of jobs of the runs left.
     runs_s
-        Time of all runs that are left, one after the other, seconds.
+        Time of all runs left, one after the other, seconds.
     wall_s
-        The same on ``num_slots`` workers.
+        Time of the same on ``num_slots`` workers, seconds.
     memory_bytes
-        At most in use at a time, about.
+        Approximate peak memory.
     pilots
-        Per policy that was tried the seconds for a thousand jobs.
+        Seconds per thousand jobs, by policy tried.
     errors
-        Of runs that were tried and failed.
+        Errors of the runs that were tried.
     """
 
     num_runs: int
@@ -658,7 +658,7 @@ class SweepEstimate:
     errors: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        kept = f", {self.num_kept:,} of them are kept" if self.num_kept else ""
+        kept = f", {self.num_kept:,} of them saved" if self.num_kept else ""
         return (
             f"{plural(self.num_runs, 'run')}{kept}; {plural(self.num_jobs, 'job')} to simulate, "
             f"about {duration(self.wall_s)} on {plural(self.num_slots, 'worker')}, "
@@ -669,19 +669,19 @@ class SweepEstimate:
 def estimate(
     study: Study, *, folder: Path, num_slots: int | None = None, has_processes: bool = False
 ) -> SweepEstimate:
-    """Try each policy of a study once, on its first jobs, and say what all runs will take.
+    """Try each policy of a study once, on a few jobs, and estimate the cost of all runs.
 
-    A run is taken to be as long as it has jobs, which is too little for policies whose decisions
-    get slower with the queue.
+    Times are assumed proportional to the number of jobs, which is too low for policies whose
+    decisions get slower with the queue.
 
     Parameters
     ----------
     folder
-        Runs that are kept there are not counted.
+        Runs saved there are not counted.
     num_slots
-        How many runs at a time; None: one per CPU.
+        Number of parallel runs; None: one per CPU.
     has_processes
-        Whether each of them is in a process of its own.
+        Whether each of them is in its own process.
 
     Raises
     ------
@@ -723,7 +723,7 @@ def estimate(
 
 @dataclass
 class _Tried:
-    """What short runs took per job: their seconds by policy, making jobs, and memory."""
+    """Measured time per job: seconds by policy, generation of jobs, and memory."""
 
     seconds: dict[int, float]
     errors: list[str]
@@ -734,7 +734,7 @@ class _Tried:
 def _try_each_policy(
     context: RunContext, left: Sequence[tuple[str, PlannedRun]], base: float
 ) -> _Tried:
-    """Do the first jobs of the longest run of each policy, those on the same jobs first."""
+    """Run the first jobs of the longest run of each policy, those on the same jobs first."""
     longest: dict[int, tuple[str, PlannedRun]] = {}
     for name, run in left:
         known = longest.get(run.choices[0])
@@ -756,7 +756,7 @@ def _try_each_policy(
         except (ValueError, TypeError, OSError) as error:
             found.errors.append(str(error))
             continue
-        row_of(context, trace.head(min(len(trace), 100)), name, run)  # loads what it needs
+        row_of(context, trace.head(min(len(trace), 100)), name, run)  # imports what it needs
         begin = time.perf_counter()
         row = row_of(context, trace, name, run)
         took_s = time.perf_counter() - begin
@@ -771,5 +771,5 @@ def _try_each_policy(
 
 
 def _resident() -> float:
-    """Most memory that this process has had, bytes."""
+    """Peak memory of this process, bytes."""
     return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIB)

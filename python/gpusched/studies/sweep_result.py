@@ -1,4 +1,4 @@
-"""What the runs of a study gave: one row each, and what follows from them."""
+"""The results of a study: one row per run, comparisons and tables."""
 
 from __future__ import annotations
 
@@ -36,31 +36,31 @@ if TYPE_CHECKING:
 
 _SHOWN_ROWS: Final = 20
 _MOST_METRICS: Final = 6
-# From such a load on a queue builds up that is not there when the first jobs arrive.
+# From this load on, a queue builds up that the first jobs do not see.
 _BUSY: Final = 0.8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SweepResult:
-    """The runs of a study.
+    """The results of a study, from :func:`gpusched.sweep`.
 
     Attributes
     ----------
     study
-        What was run.
+        The study.
     runs
         One row per run: ``run`` (its name), a column per axis, the metrics of
-        ``Result.summary()`` (of finished jobs where policies differ in which they finish: of those
-        that all finish), ``unserved_share`` and ``others_share`` (the parts of the GPU time of jobs
-        that the run does not finish, and that only some of the policies do), ``offered_load`` (the
-        metric ``load``; the column ``load`` is what was asked for), ``wall_s`` (of the simulation)
-        and ``total_s`` (with its summary), ``clairvoyant``, ``warnings``, and for a run that failed
-        ``error`` and ``repeat``, a line that does it again. Runs that were not done have neither
-        metrics nor an error.
+        ``Result.summary()`` (job metrics over the jobs that all compared policies finish),
+        ``unserved_share`` and ``others_share`` (shares of the GPU time of jobs that the run does
+        not finish, and that only some of the policies do), ``offered_load`` (the metric ``load``;
+        the column ``load`` is the load requested), ``wall_s`` (of the simulation) and ``total_s``
+        (with its summary), ``clairvoyant``, ``warnings``, and for a failed run ``error`` and
+        ``repeat``, a command that repeats it. Runs that were not done have neither metrics nor an
+        error.
     folder
-        Where it is kept; None: nowhere.
+        Folder of the saved runs; None: not saved.
     damaged
-        Files of the folder that were not believed, a sentence each.
+        One message per file of the folder that was ignored.
     """
 
     study: Study
@@ -81,17 +81,17 @@ class SweepResult:
 
     @property
     def num_failed(self) -> int:
-        """How many runs failed."""
+        """Number of failed runs."""
         return len(self.runs) - int(self.runs["error"].null_count())
 
     @property
     def num_done(self) -> int:
-        """How many runs were done, those that failed included."""
+        """Number of finished runs, including failed ones."""
         return len(self.runs) - int(self.runs["wall_s"].null_count()) + self.num_failed
 
     @property
     def finished(self) -> pl.DataFrame:
-        """The rows of the runs that were done and did not fail."""
+        """The rows of the runs that succeeded."""
         return self.runs.filter(self.runs["wall_s"].is_not_null())
 
     def compare(
@@ -108,12 +108,12 @@ class SweepResult:
         Parameters
         ----------
         metric
-            A column of :attr:`runs`; None: the first of the study's metrics, or ``mean_jct_s``.
+            A column of :attr:`runs`; None: the first metric of the study, or ``mean_jct_s``.
         by
-            Axes whose values are told apart; None: all that have more than one.
+            Axes that make settings; None: all with more than one value.
         axis, baseline
-            What is compared, and with which of its values; None: of policies the study's baseline,
-            or the first one.
+            The axis to compare, and its baseline; None: policies with the study's baseline, or the
+            first one.
         options
             Of :func:`gpusched.studies.compare_runs`: ``level``, ``better``, ``warm_up_s``.
 
@@ -125,7 +125,7 @@ class SweepResult:
         Raises
         ------
         ValueError
-            If there is no such column, or no run was done.
+            If there is no such column, or no run succeeded.
 
         Examples
         --------
@@ -152,7 +152,7 @@ class SweepResult:
 
     @property
     def warnings(self) -> list[str]:
-        """What there is to know before one believes the table, a sentence each."""
+        """Caveats of the table, one string per sentence."""
         return [
             *self.damaged, *self._failures(), *self._unstable(), *self._other_jobs(), *self._told(),
         ]  # fmt: skip
@@ -167,32 +167,32 @@ class SweepResult:
             return []
         return [
             f"{self.num_failed:,} of {plural(len(self.runs), 'run')} failed: {failed['error'][0]}; "
-            f"this is repeated by: {failed['repeat'][0]}"
+            f"to repeat: {failed['repeat'][0]}"
         ]
 
     def _unstable(self) -> list[str]:
-        """Where the queue grows for ever, and where its beginning is in the figures."""
+        """Warn of growing queues and of runs without a warm-up."""
         import polars as pl
 
         load = pl.col("offered_load")
         over = self.finished.filter(load >= 1)
         most = over.group_by("trace", "cluster", maintain_order=True).agg(load.max())
         lines = [
-            f"{trace} on {cluster}: more work arrives than it can do (load {offered:.2f}): the "
-            "queue grows as long as jobs arrive, and with the number of jobs so do all figures"
+            f"{trace} on {cluster}: overloaded (load {offered:.2f}): the queue grows without "
+            "bound, so all metrics depend on the length of the trace"
             for trace, cluster, offered in most.iter_rows()
         ]
         busy = self.finished.filter(load.is_between(_BUSY, 1, closed="left"))
         has_queue = "mean_wait_s" in busy.columns and bool((busy["mean_wait_s"] > 0).any())
         if not self._has_warm_up and has_queue:
             lines.append(
-                f"the cluster is empty when the first jobs come, and loads are {_BUSY:g} and more: "
-                "warm_up leaves the first jobs out"
+                f"no warm-up at load {_BUSY:g} or more: metrics include the start on an empty "
+                "cluster; set warm_up"
             )
         return lines
 
     def _other_jobs(self) -> list[str]:
-        """Where policies finish different jobs, of which only those count that all finish."""
+        """Warn where policies finish different jobs, so that metrics cover the common ones."""
         import polars as pl
 
         if OTHERS not in self.runs.columns:
@@ -200,13 +200,13 @@ class SweepResult:
         some = self.finished.filter(pl.col(OTHERS) > 0)
         most = some.group_by("trace", "cluster", maintain_order=True).agg(pl.col(OTHERS).max())
         return [
-            f"{trace} on {cluster}: job metrics count the jobs that every policy finishes; others "
-            f"ask for up to {100 * share:.3g}% of the GPU time"
+            f"{trace} on {cluster}: job metrics cover the jobs that every policy finishes; others "
+            f"have up to {100 * share:.3g}% of the GPU time"
             for trace, cluster, share in most.iter_rows()
         ]
 
     def _told(self) -> list[str]:
-        """What the runs said themselves, with the policies they are of."""
+        """The warnings of the runs, with their policies."""
         runs = self.runs.select("warnings", "policy").drop_nulls("warnings")
         policies: dict[str, list[str]] = {}
         for texts, policy in runs.iter_rows():
@@ -231,7 +231,7 @@ class SweepResult:
         Raises
         ------
         OSError
-            If it cannot be written; an old one is still there.
+            If it cannot be written; an existing file is then unchanged.
 
         Examples
         --------
@@ -248,7 +248,7 @@ class SweepResult:
             self.runs.write_parquet(partial)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Give :attr:`runs` to what reads Arrow streams, such as ``pyarrow.table(result)``."""
+        """Export :attr:`runs` as an Arrow stream, such as for ``pyarrow.table(result)``."""
         return self.runs.__arrow_c_stream__(requested_schema)
 
     def _repr_html_(self) -> str:
@@ -262,11 +262,11 @@ class SweepResult:
 
 
 def differing_axes(study: Study, runs: pl.DataFrame) -> list[str]:
-    """Return the axes with more than one value, in the order of the columns, but for the seeds."""
+    """Return the axes with more than one value, in the order of the columns, without seeds."""
     extra = [axis.title for axis in study.parameters]
     left_out = {"seed"}
     if all(len(entry.numbers_of_jobs) == 1 for entry in study.traces):
-        left_out.add("jobs")  # it follows from the others, or from what a seed draws
+        left_out.add("jobs")  # determined by the other axes, or drawn with the seed
     axes = [key for key in (*RUN_KEYS, *extra) if key not in left_out]
     return [key for key in axes if runs[key].n_unique() > 1]
 
@@ -280,9 +280,9 @@ def shown_metrics(study: Study, runs: pl.DataFrame) -> list[Metric]:
 
 
 def overview(study: Study, runs: pl.DataFrame, chosen: Sequence[Metric] | None = None) -> Table:
-    """Lay out metrics of a typical run, for all else that differs; a note has what does not.
+    """Format metrics of typical runs by all axes that vary; a note lists the others.
 
-    None stands for the metrics of the study, else the main ones.
+    None means the metrics of the study, else the main ones.
     """
     import polars as pl
 
@@ -325,7 +325,7 @@ def overview(study: Study, runs: pl.DataFrame, chosen: Sequence[Metric] | None =
 
 
 def _middle(every: pl.DataFrame, some: pl.DataFrame, metric: Metric) -> float | None:
-    """Return what is typical of some of the runs, on the scale that fits all of them."""
+    """Return the typical value of some runs, on a scale that fits all of them."""
 
     def known(runs: pl.DataFrame) -> Float64:
         values = np.array(runs[metric.key].drop_nulls().to_list(), np.float64)

@@ -1,4 +1,4 @@
-"""Several runs at a time in threads, that end on Ctrl-C and on a stop."""
+"""Run several calls in threads that end on Ctrl-C and on a stop."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ def in_threads(
     unit: str = "runs",
     part: str = "",
 ) -> dict[str, _Outcome]:
-    """Call each of ``parts``, and return what they gave, in their order.
+    """Call each of ``parts``, and return their results in order.
 
     Parameters
     ----------
     parts
-        By name; what can be stopped in them ends soon after Ctrl-C, a stop or an error of
-        ``progress``.
+        Calls by name; they stop soon after Ctrl-C, a stop or an error of ``progress``, if they
+        can.
     threads
-        How many at a time; None takes one per CPU.
+        Number of parallel calls; None: one per CPU.
     progress
-        Called in this thread as parts end, with their number and that of all, and ``part``.
+        Called in this thread as parts end, with the numbers done and in total, and ``part``.
     stop, unit
         As for :func:`~gpusched.base.supervision.supervised`.
 

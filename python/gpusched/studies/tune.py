@@ -1,4 +1,4 @@
-"""Search the options of policies, and judge the best on jobs that it never saw: :func:`tune`."""
+"""Search the options of policies, and test the best on held-out jobs: :func:`tune`."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
 
 SEARCH: Final = "search"
 HELD_OUT: Final = "held-out"
-"""Folders in that of a tuning."""
+"""Subfolders of a tuning."""
 REDUCTION: Final = 3
-"""A window has so many times the jobs of the one before, and one in so many goes on to it."""
-# A gain that shrinks to less than this part of what the search saw was for the most part luck.
+"""Growth of the jobs from window to window; one trial in so many moves on."""
+# A gain that shrinks below this share of what the search saw was mostly luck.
 _KEPT: Final = 0.5
 _MOST: Final = 1_000_000
 _MOST_WINDOWS: Final = 1_000
@@ -57,38 +57,37 @@ _STATES: Final = {"finished": "COMPLETE", "pruned": "PRUNED", "failed": "FAIL"}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tuning:
-    """The outcome of :func:`gpusched.tune`.
+    """The result of :func:`gpusched.tune`.
 
     Attributes
     ----------
     study, space, metric, better
-        What was searched, for which metric, and whether ``"lower"`` or ``"higher"`` is better.
+        The arguments; ``better`` is ``"lower"`` or ``"higher"``.
     best
-        The best policy of the search in the whole search window: what was held out had no part in
-        its choice.
+        The best policy in the whole search window; held-out jobs do not affect the choice.
     baseline
-        Label of what all are compared with.
+        Label of the policy that all are compared with.
     trials
         One row per trial: ``trial``, ``policy``, ``state`` (``"finished"``, ``"pruned"`` or
         ``"failed"``), ``value`` (the mean of the metric over all runs in the whole search window;
-        null unless it finished), ``values`` (of each window it saw, the shortest first),
-        ``num_runs``, ``error``, and a column for each option that was searched.
+        null unless it finished), ``values`` (per window, the shortest first), ``num_runs``,
+        ``error``, and a column for each searched option.
     held_out
-        One row for the best few, the default options of their policies and the baseline:
-        ``trial`` (null of what was no trial), ``search_value`` and ``search_ratio`` (to the
-        baseline) in the whole search window, then of the held-out jobs the columns of
+        One row for each of the best few, the default options of their policies and the baseline:
+        ``trial`` (null if it is not a trial), ``search_value`` and ``search_ratio`` (to the
+        baseline) in the whole search window, then for the held-out jobs the columns of
         :class:`~gpusched.studies.ComparedRuns`: ``typical``, ``low``, ``high``, ``ratio`` to the
-        baseline with its interval (of shares ``difference``), paired, and ``p_adjusted``.
+        baseline with its interval (for shares ``difference``), paired, and ``p_adjusted``.
     compared
-        The comparison on held-out jobs itself.
+        The comparison on held-out jobs.
     runs
-        All held-out runs, one by one.
+        All held-out runs.
     windows
-        What was searched and what was held out of each trace, a sentence each.
+        What was searched and held out of each trace, one string per sentence.
     warnings
-        What to know before the best one is believed, a sentence each.
+        Caveats of the best policy, one string per sentence.
     folder
-        Where finished runs are kept; None: nowhere.
+        Folder of the saved runs; None: not saved.
     """
 
     study: Study
@@ -110,7 +109,7 @@ class Tuning:
 
     @property
     def counts(self) -> str:
-        """How many trials there were, and what became of them, in words."""
+        """The number of trials by state, in words."""
         states = self.trials["state"]
         parts = [
             f"{number:,} {state}"
@@ -128,15 +127,15 @@ class Tuning:
 
     @property
     def recommended(self) -> str:
-        """The best policy, if the interval of its gain on held-out jobs leaves no gain out; else
-        the baseline."""
+        """The best policy if the interval of its gain on held-out jobs excludes no gain; else the
+        baseline."""
         row = self.held_out.filter(policy=str(self.best))
         is_best = len(row) and is_certain(self.compared, row.row(0, named=True))
         return str(self.best) if is_best else self.baseline
 
     @property
     def shown(self) -> Table:
-        """Search and held-out jobs side by side, the best policy first."""
+        """Search and held-out results next to each other, the best policy first."""
         kind, label = shown_metrics.kind_of(self.metric), shown_metrics.label_of(self.metric)
         columns = [
             text_column("policy"),
@@ -167,18 +166,18 @@ class Tuning:
 
     @property
     def rows(self) -> tuple[list[str], list[list[str]]]:
-        """Headings and rows of texts of the same."""
+        """Headings and rows of the table, as strings."""
         return list(self.shown.headings), [*map(list, self.shown.texts)]
 
     def table(self) -> str:
-        """Write search and held-out jobs side by side, as a table of Markdown.
+        """Format search and held-out results as a Markdown table.
 
-        ``compared.table("latex")`` has the held-out part alone for a paper.
+        ``compared.table("latex")`` has the held-out part for a paper.
 
         Returns
         -------
         str
-            Ends in a line break; what to know stands below the table.
+            Ends in a line break; caveats are below the table.
 
         Examples
         --------
@@ -201,9 +200,9 @@ class Tuning:
 
 
 class Score(NamedTuple):
-    """The mean of the metric over all runs of a policy in a window; None with what went wrong.
+    """The mean of the metric over the runs of a policy in a window; None with an error.
 
-    ``unserved`` is the part of the GPU time that jobs of a run ask for and do not get, at most.
+    ``unserved`` is the largest share of the requested GPU time that a run did not finish.
     """
 
     value: float | None
@@ -214,16 +213,16 @@ class Score(NamedTuple):
 
 @dataclass
 class Attempt:
-    """A trial: what it chose, and what became of it.
+    """A trial: its choices and its outcome.
 
     Attributes
     ----------
     label, values
-        Of the policy in the space, and of its options.
+        Name of the policy in the space, and its options.
     policy
-        None if the values do not go together.
+        None if the values cannot be combined.
     scores
-        One for each window it has seen.
+        One per window so far.
     """
 
     number: int
@@ -236,7 +235,7 @@ class Attempt:
     num_runs: int = 0
 
     def take(self, score: Score) -> bool:
-        """Take what it achieved in a window, and return whether that is a figure."""
+        """Add the score in a window, and return whether it has a value."""
         self.num_runs += score.num_runs
         if score.value is None:
             self.state, self.error = "failed", score.error
@@ -247,14 +246,14 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A policy that is judged on what was held out.
+    """A policy to be tested on held-out jobs.
 
     Attributes
     ----------
     trial
-        Its number; None: no trial, but the baseline or the default options of a policy.
+        Its number; None for the baseline and for default options.
     search_value
-        The metric in the whole search window; None if it was not run there, or failed.
+        The metric in the whole search window; None if it did not run there, or failed.
     """
 
     label: str
@@ -264,13 +263,13 @@ class Candidate:
 
     @property
     def content(self) -> bytes:
-        """What the policy is, by whatever label: defaults that are written are no others."""
+        """The policy itself, whatever its label; explicit defaults do not count."""
         return choice_content("policy", self.choice)
 
 
 @dataclass
 class Runner:
-    """Does the runs of policies, all on the same jobs, and tells of trials that are done."""
+    """Runs policies on the same jobs, and reports progress in trials."""
 
     windows: Windows
     metric: str
@@ -284,12 +283,12 @@ class Runner:
     _most_unserved: float = math.inf
 
     def tell(self, _: object = None) -> None:
-        """Tell how many trials are done."""
+        """Report how many trials are done."""
         if self.progress is not None:
             self.progress(Progress(self.num_done, self.trials, SEARCH))
 
     def scores(self, rung: int, policies: Mapping[str, Any]) -> dict[str, Score]:
-        """Return what policies, by their labels, achieve in a window: worked out once each."""
+        """Return the scores of policies, by their labels, in a window, with a cache."""
         left = {label: p for label, p in policies.items() if (rung, label) not in self._known}
         if left:
             done = self._runs(self.windows.rungs[rung], left, SEARCH, self.tell).runs
@@ -299,12 +298,12 @@ class Runner:
         found = {label: self._known[rung, label] for label in policies}
         for label, score in found.items():
             if score.unserved > self._most_unserved and rung == len(self.windows.rungs) - 1:
-                lost = f"leaves {score.unserved:.1%} of the GPU time that jobs ask for"
+                lost = f"does not finish {score.unserved:.1%} of the requested GPU time"
                 found[label] = score._replace(value=None, error=f"{lost}: more than the baseline")
         return found
 
     def reference(self, label: str, choice: Any, what: str = "") -> Candidate:
-        """Run what is no trial in the whole search window; ValueError if ``what`` it is fails."""
+        """Run a non-trial policy in the whole search window; raise ValueError if it fails."""
         score = self.scores(len(self.windows.rungs) - 1, {label: choice})[label]
         if what:
             if score.value is None:
@@ -313,7 +312,7 @@ class Runner:
         return Candidate(label, choice, None, score.value)
 
     def held_out(self, candidates: Sequence[Candidate]) -> SweepResult:
-        """Do the runs on what was held out."""
+        """Run candidates on the held-out jobs."""
         tell = self.progress or self.tell
         policies = {one.label: one.choice for one in candidates}
         return self._runs(
@@ -331,12 +330,12 @@ class Runner:
             only=None,
             progress=progress,
             stop=self.stop,
-            has_same_jobs=part == HELD_OUT,  # the search does not know yet what else it will try
+            has_same_jobs=part == HELD_OUT,  # during the search, later trials are unknown
         )
 
 
 def values_of(runs: pl.DataFrame, metric: str) -> pl.Series:
-    """Return a metric of runs, null where it is not defined."""
+    """Return a metric of runs, null if undefined."""
     import polars as pl
 
     if metric not in runs.columns:
@@ -350,7 +349,7 @@ def score_of(runs: pl.DataFrame, metric: str) -> Score:
     if len(errors):
         return Score(None, errors[0], len(runs))
     if values.null_count() or values.is_infinite().any():
-        return Score(None, f"{metric} is not defined for each of its runs", len(runs))
+        return Score(None, f"{metric} is undefined for some of its runs", len(runs))
     unserved = values_of(runs, UNSERVED).max() if metrics()[metric].is_of_finished else 0.0
     return Score(math.fsum(values) / len(values), None, len(runs), float(unserved or 0.0))  # type: ignore[arg-type]
 
@@ -370,7 +369,7 @@ def search(
     Parameters
     ----------
     batch
-        How many trials are proposed at a time, without knowing what the others achieve.
+        Number of trials proposed at a time, each without knowing the others' results.
     """
     import optuna
     from optuna.trial import TrialState
@@ -381,13 +380,13 @@ def search(
             sampler=sampler_of(sampler, seed, batch),
             pruner=pruner_of(pruner, num_rungs),
             direction="minimize" if better == "lower" else "maximize",
-            study_name="gpusched",  # Hyperband has its brackets from it
+            study_name="gpusched",  # Hyperband derives its brackets from the name
         )
     default = space.default_trial()
-    if default is not None and isinstance(sampler, str):  # others have a plan of their own
+    if default is not None and isinstance(sampler, str):  # others have their own plan
         study.enqueue_trial(default)
     is_over: list[bool] = []
-    # A sampler that has nothing left to try asks for this.
+    # A sampler that has nothing left to try stops the search.
     study.stop = lambda: is_over.append(True)  # type: ignore[method-assign]
     done: list[Attempt] = []
     while len(done) < runner.trials and not is_over:
@@ -425,7 +424,7 @@ def _attempt(space: PolicySpace, trial: Any) -> Attempt:
 
 
 def sampler_of(sampler: Any, seed: int, batch: int) -> Any:
-    """Return a sampler of Optuna as it is, or the one that is named."""
+    """Return an Optuna sampler unchanged, or the one of that name."""
     from optuna import samplers
 
     made: tuple[Callable[[], Any], ...] = (
@@ -436,7 +435,7 @@ def sampler_of(sampler: Any, seed: int, batch: int) -> Any:
 
 
 def pruner_of(pruner: Any, num_rungs: int) -> Any:
-    """Return a pruner of Optuna as it is, or the one that is named."""
+    """Return an Optuna pruner unchanged, or the one of that name."""
     from optuna import pruners
 
     how: dict[str, Any] = {"min_resource": 1, "reduction_factor": REDUCTION}
@@ -455,10 +454,10 @@ def _named(what: str, given: Any, kind: type, made: Mapping[str, Callable[[], An
     if isinstance(given, kind):
         return given
     if not isinstance(given, str):
-        raise TypeError(f"{what}: expected a name or a {what} of Optuna, not {given!r}")
+        raise TypeError(f"{what}: expected a name or an Optuna {what}, not {given!r}")
     if given not in made:
         raise ValueError(f"{what}: unknown {given!r}{nearest(given, list(made))}")
-    with warnings.catch_warnings():  # it says that an argument may change
+    with warnings.catch_warnings():  # Optuna warns that an argument may change
         warnings.simplefilter("ignore")
         return made[given]()
 
@@ -478,10 +477,10 @@ def _quietly() -> Iterator[None]:
 def best_of(
     found: Sequence[Attempt], baseline: Candidate, better: str, number: int
 ) -> list[Candidate]:
-    """Return the best policies that finished, the best one first.
+    """Return the best finished policies, the best one first.
 
-    Of those that have one and the same value only the first is there: they are one policy by
-    another name, such as those that differ in an option without effect.
+    Of several with the same value only the first is included: they are likely the same policy,
+    differing in an option without effect.
     """
     done = [one for one in found if one.state == "finished"]
     if not done:
@@ -523,9 +522,9 @@ def compared(
     better: str,
     level: float,
 ) -> tuple[pl.DataFrame, ComparedRuns]:
-    """Compare candidates on what was held out.
+    """Compare candidates on the held-out jobs.
 
-    The frame has what each achieved in the search, then the columns of the comparison.
+    The frame has each one's search result, then the columns of the comparison.
     """
     import polars as pl
 
@@ -557,7 +556,7 @@ def compared(
 
 
 def is_certain(found: ComparedRuns, row: Mapping[str, Any]) -> bool:
-    """Whether a row is better than the baseline: the whole interval of its change is."""
+    """Whether a row is better than the baseline over its whole interval."""
     end = row[f"{found.scale}_{'high' if found.better == 'lower' else 'low'}"]
     return end is not None and row["level"] >= found.level and _gain(found, end) > 0
 
@@ -568,14 +567,14 @@ def _gain(found: ComparedRuns, change: float) -> float:
 
 
 def verdicts(found: ComparedRuns, held_out: pl.DataFrame, best: str) -> list[str]:
-    """Return what speaks against the best one, a sentence each."""
+    """Return warnings about the best policy, one string per sentence."""
     baseline = found.baseline
     if best == baseline:
         return [f"the search found nothing better than {baseline}"]
     row, base = (held_out.filter(policy=name).row(0, named=True) for name in (best, baseline))
     change, is_ratio = row[found.scale], found.scale == "ratio"
     if change is None:
-        return [f"{best}: no gain can be told on held-out jobs; its runs failed, or have no value"]
+        return [f"{best}: unknown gain on held-out jobs; its runs failed, or have no value"]
 
     def text(gain: float) -> str:
         return f"{gain:.1%}" if is_ratio else change_text(found.metric, gain).lstrip("+")
@@ -585,12 +584,12 @@ def verdicts(found: ComparedRuns, held_out: pl.DataFrame, best: str) -> list[str
         way = "more" if (found.better == "lower") else "less"
         worse = f", it is {text(-gain)} {way}" if gain else ""
         return [f"{best} is not better than {baseline} on held-out jobs{worse}: the gain in the "
-                f"search was chance; {keep}"]  # fmt: skip
+        f"search was chance; {keep}"]  # fmt: skip
     lines = []
     if not is_certain(found, row):
         lines.append(
-            f"{best}: the gain on held-out jobs, {text(gain)}, is not certain: chance alone may "
-            f"give as much; {keep}"
+            f"{best}: the gain on held-out jobs, {text(gain)}, is not certain: it may be chance; "
+            f"{keep}"
         )
     seen = None
     if row["search_value"] is not None and base["search_value"] is not None:
@@ -598,26 +597,25 @@ def verdicts(found: ComparedRuns, held_out: pl.DataFrame, best: str) -> list[str
         seen = _gain(found, first / second if is_ratio else first - second)
     if seen is not None and gain < _KEPT * seen:
         lines.append(
-            f"{best}: the gain on held-out jobs, {text(gain)}, is much smaller than that in the "
-            f"search, {text(seen)}: the search fitted its own jobs; more of them, or more seeds, "
-            "would help"
+            f"{best}: the gain on held-out jobs, {text(gain)}, is much smaller than in the search, "
+            f"{text(seen)}: the search overfitted; use more jobs or more seeds"
         )
     return lines
 
 
 def edges(space: PolicySpace, best: Attempt) -> list[str]:
-    """Return a sentence for each option of the best trial that lies at an end of its range."""
+    """Return a message for each option of the best trial at an end of its range."""
     options = next(one.options for one in space.policies if one.label == best.label)
     return [
-        f"{option} of the best, {best.values[option]!r}, lies at the {end} end of its range "
-        f"{what}: a better one may lie beyond"
+        f"{option} of the best, {best.values[option]!r}, is at the {end} end of its range "
+        f"{what}: widen the range"
         for option, what in options.items()
         if (end := what.edge(best.values[option]))
     ]
 
 
 def failures(found: Sequence[Attempt]) -> list[str]:
-    """Return how many trials failed, and why the first did, if any."""
+    """Return how many trials failed, and the error of the first, if any."""
     failed = [one for one in found if one.state == "failed"]
     if not failed:
         return []
@@ -626,7 +624,7 @@ def failures(found: Sequence[Attempt]) -> list[str]:
 
 
 def trials_frame(found: Sequence[Attempt], space: PolicySpace) -> pl.DataFrame:
-    """Return one row per trial, with a column for each option that was searched."""
+    """Return one row per trial, with a column for each searched option."""
     import polars as pl
 
     columns = [
@@ -671,63 +669,62 @@ def tune(
     progress: OnProgress | None = None,
     stop: threading.Event | None = None,
 ) -> Tuning:
-    """Search the options of policies for the best of a metric, and judge what is found.
+    """Search the options of policies for the best metric, and test the result on held-out jobs.
 
-    Optuna proposes; each trial is run on a short window first, and only the better third of the
-    trials goes on to the next one. The best few of the search, the default options of their
-    policies and the baseline are then run once on jobs that the search never saw. All trials run on
-    the same jobs with the same seeds. Equal arguments give equal trials, whatever the executor is.
+    Optuna proposes trials. Each runs on a short window first, and only the better third moves on to
+    the next one. The best few, the default options of their policies and the baseline then run once
+    on jobs that the search never saw. All trials have the same jobs and seeds. Equal arguments give
+    equal trials with any executor.
 
     Parameters
     ----------
     policy_space
-        What there is to choose: a list of policies, one alone, or a mapping or a TOML or JSON file
-        with the list as ``space``. Each is a text, or a table with ``policy``, and an option has a
-        value, a list of values to choose among, or a range: ``{"low": 0.1, "high": 10, "log":
-        True}`` or with a ``step``. ``"tune": ["tau"]`` takes the range of an option from how it was
-        registered.
+        The search space: a list of policies, a single one, or a mapping or a TOML or JSON file with
+        the list as ``space``. Each is a string, or a table with ``policy``, and an option has a
+        value, a list of values to choose from, or a range: ``{"low": 0.1, "high": 10, "log":
+        True}`` or with a ``step``. ``"tune": ["tau"]`` derives the range of an option from how it
+        is registered.
     study
-        As for :func:`gpusched.sweep`: its traces, clusters, seeds, warm-up and other axes, over
-        all runs of which the mean of the metric counts. Its policies are not searched. Its baseline
-        is what all are compared with; without one that is the first policy of the space with
-        default options.
+        As for :func:`gpusched.sweep`: its traces, clusters, seeds, warm-up and other axes make the
+        runs over which the metric is averaged. Its policies are not searched. All are compared with
+        its baseline, by default the first policy of the space with default options.
     metric
         See :func:`gpusched.metrics`.
     trials
-        How many policies the search tries.
+        Number of policies that the search tries.
     seed
-        Of the search.
+        Seed of the search.
     held_out
-        Seeds of generated jobs that the search never sees, or how many; as many windows are made
-        of the later part of a trace that is read or given.
+        Seeds of generated jobs that the search never sees, or their number; for a trace that is
+        read or given, the later part is cut into as many windows.
     search_share
-        The first part of the jobs of such a trace, which the search may see.
+        First part of the jobs of such a trace, used by the search.
     rungs
-        How many windows the search has: each has three times the jobs of the one before, the last
-        one all that the search may see. 1: nothing is pruned.
+        Number of search windows: each has three times the jobs of the one before, the last one all
+        search jobs. 1: no pruning.
     num_best
-        How many of the search are judged on held-out jobs.
+        Number of policies from the search to test on held-out jobs.
     batch
-        Trials that are proposed at a time, and run side by side; more than one makes sense where a
-        trial alone has too few runs for all cores. It decides which trials there are.
+        Number of trials proposed at a time and run in parallel; use more than one if a single trial
+        has too few runs for all cores. It affects which trials are made.
     sampler
-        ``"tpe"``, ``"random"`` or a sampler of Optuna.
+        ``"tpe"``, ``"random"`` or an Optuna sampler.
     pruner
-        ``"halving"``, ``"hyperband"``, ``"none"`` or a pruner of Optuna.
+        ``"halving"``, ``"hyperband"``, ``"none"`` or an Optuna pruner.
     better
-        ``"lower"`` or ``"higher"``; None: as the metric was registered.
+        ``"lower"`` or ``"higher"``; None: as the metric is registered.
     level
-        Of the intervals.
+        Coverage of the intervals.
     folder
-        Where finished runs are kept as they come. The same call goes on where it was after an
-        interruption, and with more trials.
+        Folder for finished runs. The same call resumes there after an interruption, or with more
+        trials.
     executor
-        Where runs are done, as for :func:`gpusched.sweep`.
+        Executor of the runs, as for :func:`gpusched.sweep`.
     progress
         Called with a :class:`~gpusched.base.progress.Progress`: trials, in the part ``"search"``,
         then runs, in the part ``"held-out"``.
     stop
-        Ends the search when it is set.
+        Stops the search when it is set.
 
     Returns
     -------
@@ -738,20 +735,20 @@ def tune(
     ImportError
         Without Optuna; the message says what to install.
     OSError
-        If a file cannot be read, or the folder not be written.
+        If a file cannot be read, or the folder cannot be written.
     TypeError, ValueError
-        If the space or the study is wrong, the metric is neither better lower nor higher, an
-        argument is out of range, the baseline fails or all trials do.
+        If the space or the study is invalid, the metric is neither better lower nor higher, an
+        argument is out of range, or the baseline or all trials fail.
     Cancelled
-        If ``stop`` was set; runs that were done are kept in the folder.
+        If ``stop`` was set; finished runs are saved in the folder.
     KeyboardInterrupt
-        On Ctrl-C, within a second, likewise.
+        On Ctrl-C, within a second; finished runs are saved, too.
 
     Warns
     -----
     RunWarning
-        If the best one is not better on held-out jobs, not significantly, or by much less than in
-        the search, or lies at the end of a range.
+        If the best policy is not better on held-out jobs, not significantly so, or by much less
+        than in the search, or is at the end of a range.
 
     Examples
     --------
@@ -774,7 +771,7 @@ def tune(
     sampler_of(sampler, seed, batch)  # a wrong name is found before anything is run
     pruner_of(pruner, rungs)
     if not 0 < search_share < 1:
-        raise ValueError(f"search_share: {search_share!r} must be above 0 and below 1")
+        raise ValueError(f"search_share: {search_share!r} must be between 0 and 1")
     space = PolicySpace.of(policy_space)
     read = Study.of(study)
     shares = [float(REDUCTION) ** (rung + 1 - rungs) for rung in range(rungs)]
@@ -830,7 +827,7 @@ def _direction(metric: str, better: str | None) -> str:
         better = known[metric].better
         if better == "neutral":
             raise ValueError(
-                f"metric: {metric} is registered as neither better lower nor higher; give better"
+                f"metric: {metric} is registered as neither better lower nor higher; set better"
             )
     if better not in ("lower", "higher"):
         raise ValueError(f"better: {better!r} must be 'lower' or 'higher'")
@@ -852,7 +849,7 @@ def _baseline(study: Study, space: PolicySpace) -> tuple[str, Any]:
     there = {one.label: one.choice for one in choices_of(study, "policy")}
     if study.baseline not in there:
         raise ValueError(
-            f"{study.baseline!r} is no policy of the study{nearest(study.baseline, list(there))} "
+            f"{study.baseline!r}: not a policy of the study{nearest(study.baseline, list(there))} "
             "- at `$.baseline`"
         )
     return study.baseline, there[study.baseline]

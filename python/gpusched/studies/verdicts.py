@@ -1,4 +1,4 @@
-"""What a comparison allows to be said: which are not beaten, where jobs pile up, the headline."""
+"""Conclusions of a comparison: the best values, growing queues, the headline."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Row = Mapping[str, Any]
 
 
 class Compared(Protocol):
-    """What is judged and shown: a :class:`~gpusched.studies.ComparedRuns`."""
+    """The comparison: a :class:`~gpusched.studies.ComparedRuns`."""
 
     @property
     def frame(self) -> pl.DataFrame: ...
@@ -55,18 +55,18 @@ def not_beaten(
     scale: Scale = "ratio",
     level: float = 0.95,
 ) -> set[str]:
-    """Return the names that no other beats: significantly, and by 2 % or more.
+    """Return the names that no other beats significantly and by 2% or more.
 
-    All pairs are compared, and their p adjusted by Holm.
+    All pairs are compared, with p values adjusted by Holm.
 
     Parameters
     ----------
     columns
-        By name one value of each seed, in the same order.
+        By name one value per seed, in the same order.
     better
         Whether ``"lower"`` or ``"higher"`` values are better.
     scale
-        Compare by :func:`ratio`, or by :func:`difference`, whose 2 % are of the median.
+        Compare by :func:`ratio`, or by :func:`difference`, whose 2% are of the median.
     """
     pairs = list(combinations(columns, 2))
     if not pairs:
@@ -86,12 +86,12 @@ def not_beaten(
 
 
 def growth_mark(row: Row) -> str:
-    """Return the growth of a row under which jobs pile up; empty for another."""
+    """Return the growth of a row if its queue grows without bound; else an empty string."""
     return f"{row[GROWTH]:.2g}" if is_growing(row[GROWTH], row["num_seeds"]) else ""
 
 
 def ahead(compared: Compared) -> list[bool]:
-    """Return of each row whether it is not beaten where others of its setting are."""
+    """Return for each row whether it is unbeaten while others of its setting are beaten."""
     rows = list(compared.frame.iter_rows(named=True))
     if _too_few(compared, rows):
         return [False] * len(rows)
@@ -101,19 +101,19 @@ def ahead(compared: Compared) -> list[bool]:
 
 
 def told_p(compared: Compared, row: Row) -> float | None:
-    """Return the adjusted p of a row; None where so few seeds can tell nothing."""
+    """Return the adjusted p of a row; None with too few seeds for a test."""
     needed = seeds_for(max(1, compared.num_comparisons), level=compared.level)
     return row["p_adjusted"] if row["num_pairs"] >= needed else None
 
 
 def is_significant(compared: Compared, row: Row) -> bool:
-    """Whether a row differs from the baseline, for all that the intervals of the table allow."""
+    """Whether a row differs significantly from the baseline, allowing for all intervals."""
     p = row["p_adjusted"]
     return p is not None and p <= 1 - compared.level
 
 
 def pile_ups(growths: Mapping[str, float]) -> list[str]:
-    """Say under which policies jobs pile up, by :data:`GROWTH` of each; nothing if under none."""
+    """Report policies whose queue grows, by the :data:`GROWTH` of each; empty if there are none."""
     told = [
         f"{label} (growth {written(value)})"
         for label, value in growths.items()
@@ -122,13 +122,13 @@ def pile_ups(growths: Mapping[str, float]) -> list[str]:
     if not told:
         return []
     whose = "its" if len(told) == 1 else "their"
-    return [f"jobs pile up under {', '.join(told)}: {whose} figures hold for this length alone"]
+    return [f"jobs pile up under {', '.join(told)}: {whose} metrics depend on the trace length"]
 
 
 def headline(compared: Compared) -> list[str]:
-    """Return what a comparison comes to, in a sentence or a few; none where nothing is compared.
+    """Return the conclusion in a few sentences; empty if nothing is compared.
 
-    Only what could be deployed and does not let jobs pile up can be called best.
+    Only a deployable policy without a growing queue can be called best.
     """
     if compared.better == "neutral" or compared.frame[compared.axis].n_unique() < 2:
         return []
@@ -164,21 +164,21 @@ def headline(compared: Compared) -> list[str]:
         gain = _gain(compared, list(single.values()))
         return [*lines, f"Of these, on this workload, {name} is best{where}{gain}."]
     told = [f"{name} is best at {_places(compared, keys)}" for name, keys in by_name.items()]
-    rest = "; elsewhere none can be told apart" if len(single) < len(settings) else ""
+    rest = "; elsewhere there is no clear best" if len(single) < len(settings) else ""
     return [*lines, f"Of these, on this workload, {', '.join(told)}{rest}."]
 
 
 def too_few(axis: str, seeds: int, needed: int, num: int) -> str:
-    """Return that seeds are too few for anything to be significant."""
+    """Report that seeds are too few for any significant difference."""
     what = "policies" if axis == "policy" else f"values of {axis}"
     return (
-        f"{plural(seeds, 'seed')} cannot tell {what} apart; {needed} can for "
+        f"{plural(seeds, 'seed')} cannot distinguish {what}; at least {needed} are needed for "
         f"{plural(num, 'comparison')}"
     )
 
 
 def _too_few(compared: Compared, rows: Sequence[Row]) -> str:
-    """Return that seeds are too few for the table, or for the pairs of a setting; or nothing."""
+    """Report that seeds are too few for the table, or for the pairs of a setting, if they are."""
     candidates: dict[tuple[Any, ...], int] = {}
     for row in rows:
         if row["is_beaten"] is not None:
@@ -201,8 +201,8 @@ def _nothing_to_choose(
         if ends:
             value, name = (min if compared.better == "lower" else max)(ends, key=lambda e: e[0])
             lines.append(
-                f"Clairvoyant {name} is typically {value:.2g} times {compared.baseline}: so much "
-                "could estimates bring at most."
+                f"Clairvoyant {name} is typically {value:.2g} times {compared.baseline}: the most "
+                "that better estimates could bring."
             )
     return lines
 
@@ -222,7 +222,7 @@ def _pile_ups(compared: Compared, rows: Iterable[Row]) -> list[str]:
         whose, up_to = ("its", "") if len(own) == 1 else ("their", "up to ")
         lines.append(
             f"{where} pile up under {', '.join(map(str, own))} (growth {up_to}{most:.2g}): {whose} "
-            "figures hold for this length alone."
+            "metrics depend on the trace length."
         )
     return lines
 
@@ -241,7 +241,7 @@ def _settings(compared: Compared, num: int) -> str:
 
 
 def _gain(compared: Compared, rows: Sequence[Row]) -> str:
-    """How far the best one is from the baseline; empty of the baseline itself."""
+    """How far the best one is from the baseline; empty for the baseline itself."""
     known = [row for row in rows if row["p"] is not None]
     if len(known) < len(rows):
         return ""
@@ -260,19 +260,19 @@ def _gain(compared: Compared, rows: Sequence[Row]) -> str:
 
 
 def change_text(metric: str, value: float) -> str:
-    """Write a difference: of shares in points of a percent."""
+    """Format a difference; for shares in percentage points."""
     kind = kind_of(metric)
     return f"{100 * value:+.2g} points" if kind == "percent" else written(value, kind, "+")
 
 
 def _not_told_apart(compared: Compared, rows: Sequence[Row], places: str) -> list[str]:
     names = list(dict.fromkeys(row[compared.axis] for row in rows))
-    text = f"None can be told from the best{places}: {', '.join(map(str, names))}."
+    text = f"Not distinguishable from the best{places}: {', '.join(map(str, names))}."
     known = [row for row in rows if row["ratio_low"] is not None]
     if compared.baseline not in names or len(known) < len(rows) or len(names) < 2:
         return [text]
     widest = max(max(row["ratio_high"], 1 / row["ratio_low"]) for row in known)
     if widest <= _ALIKE:
-        return [text, f"They are within 5 % of {compared.baseline}."]
+        return [text, f"They are within 5% of {compared.baseline}."]
     excluded = f"Differences from {compared.baseline} of more than {100 * (widest - 1):.0f}%"
     return [text, f"{excluded} are excluded."]

@@ -1,4 +1,4 @@
-"""What a change would do to the jobs of a trace: :func:`whatif`."""
+"""Estimate what changes would do to the jobs of a trace: :func:`whatif`."""
 
 from __future__ import annotations
 
@@ -70,29 +70,29 @@ MEASURES: Final = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of the base case or of a change.
+    """The outcome of the baseline or of a change.
 
     Attributes
     ----------
     label
         ``"base"``, the change, or ``"all together"``.
     policy, placement, predictor, speed, contention
-        As texts.
+        As strings.
     clairvoyant
-        Whether the policy decided by the true service times.
+        Whether the policy used true run times.
     cluster
-        On which cluster.
+        The cluster.
     measures
         ``mean_wait_s``, ``p95_wait_s``, ``mean_jct_s`` and ``p95_jct_s`` of the jobs that every
-        case finishes; ``utilisation`` and ``makespan_s`` of the run; or all of its window, NaN
-        where that has none.
+        case finishes; ``utilisation`` and ``makespan_s`` of the run; or all within a window, NaN
+        if it has none.
     num_finished
-        Jobs that finished, of those in the window.
+        Number of jobs in the window that finished.
     num_gain, num_lose
-        Jobs that are done sooner and later after their submission than in the base case, by more
-        than the resolution; those that only one of the two finishes are among them.
+        Numbers of jobs with a shorter and a longer completion time than in the baseline, by more
+        than the resolution; jobs that only one of the two finishes count.
     gain_s, loss_s
-        By how much on average, of those that both finish, seconds.
+        Mean improvement and deterioration over jobs that both finish, seconds.
     """
 
     label: str
@@ -141,19 +141,19 @@ def outcome_of(
     window: RunWindow | None,
     same: SameJobs,
 ) -> Outcome:
-    """Return what came of a run, beside that of the base case.
+    """Compare a run with the baseline.
 
     Parameters
     ----------
     reference
-        The run of the base case.
+        The run of the baseline.
     resolution_s
-        Jobs whose completion time changes by no more than this neither gain nor lose.
+        Smallest change of a completion time that counts as a gain or loss.
     window
-        The part of each run that the measures are of, on its own clock. Which jobs gain and lose
-        is counted among those that it holds in the base case.
+        The part of each run that is measured, on its own clock. Gains and losses are counted over
+        the jobs in it in the baseline.
     same
-        The jobs that the measures of jobs are of.
+        The jobs that job measures cover.
     """
     jobs, spec, measured = result.jobs, result.spec, same.measured(label, result)
     counted = np.ones(len(jobs), np.bool_) if window is None else window.counted(reference.trace)
@@ -192,14 +192,14 @@ def _measure(result: Result, key: str, window: RunWindow | None) -> float:
 
 @dataclass(frozen=True)
 class Change:
-    """One change to the base case: ``servers=+4``.
+    """One change to the baseline: ``servers=+4``.
 
     Attributes
     ----------
     key, value
-        What is changed, and to what.
+        The setting to change, and its new value.
     group
-        Of ``servers`` and ``gpus_per_server``: the GPU type of the servers, empty for all.
+        For ``servers`` and ``gpus_per_server``: the GPU type of the servers, empty for all.
     """
 
     key: str
@@ -210,7 +210,7 @@ class Change:
         return f"{self.key}{f'[{self.group}]' if self.group else ''}={self.value}"
 
     def check(self, trace: Trace) -> Any:
-        """Return the value as it is read; ValueError if it is malformed, or not for this trace."""
+        """Parse the value; raise ValueError if it is malformed, or does not apply to this trace."""
         with self._named():
             return _KEYS[self.key][0](trace, self.value)
 
@@ -220,12 +220,12 @@ class Change:
         Parameters
         ----------
         base
-            The base case: a load is that of its cluster.
+            The baseline: a load refers to its cluster.
 
         Raises
         ------
         ValueError
-            If the value is malformed, or cannot be had; the message names the change.
+            If the value is malformed or not possible; the message names the change.
         """
         value = self.check(scenario.trace)
         with self._named():
@@ -240,12 +240,12 @@ class Change:
 
 
 def parse_changes(changes: Mapping[str, Any] | Sequence[str]) -> tuple[Change, ...]:
-    """Read changes: texts such as ``"policy=srtf"``, or a mapping from what is changed.
+    """Parse changes: strings such as ``"policy=srtf"``, or a mapping by setting.
 
     Raises
     ------
     ValueError
-        If there is none, one is listed twice, or what is to be changed is unknown.
+        If there is none, one is listed twice, or the setting is unknown.
     TypeError
         If they are neither.
     """
@@ -266,7 +266,7 @@ def parse_changes(changes: Mapping[str, Any] | Sequence[str]) -> tuple[Change, .
 
 
 def can_join(changes: Sequence[Change]) -> bool:
-    """Whether all of the changes can be made at once: no two of one thing."""
+    """Whether all changes can be combined: no setting changes twice."""
     return len({(change.key, change.group) for change in changes}) == len(changes)
 
 
@@ -294,10 +294,10 @@ def _replaced(scenario: Scenario, base: Scenario, change: Change, value: Any) ->
 
 
 def _resized(scenario: Scenario, base: Scenario, change: Change, moved: _Moved) -> Scenario:
-    """Give the servers of a type another number, or other numbers of GPUs."""
+    """Change the number of servers of a type, or their numbers of GPUs."""
     cluster = scenario.cluster
     if cluster.domains:
-        raise ValueError("the cluster has domains; describe the other one by itself")
+        raise ValueError("the cluster has domains; describe the changed cluster separately")
     fits = [
         place
         for place, group in enumerate(cluster.servers)
@@ -305,7 +305,7 @@ def _resized(scenario: Scenario, base: Scenario, change: Change, moved: _Moved) 
     ]
     types = ", ".join(dict.fromkeys(group.gpu_type for group in cluster.servers))
     if not fits:
-        raise ValueError(f"no servers have this type; known: {types}")
+        raise ValueError(f"no servers of this type; known types: {types}")
     if len(fits) > 1:
         raise ValueError(f"the cluster has {len(fits)} groups of such servers (types: {types})")
     groups = list(cluster.servers)
@@ -318,14 +318,14 @@ def _resized(scenario: Scenario, base: Scenario, change: Change, moved: _Moved) 
 
 
 class _Moved(NamedTuple):
-    """Another number: given, or how much is added or taken away, in percent if it is so said."""
+    """A new number: absolute, or a difference, also in percent."""
 
     sign: str
     number: int
     is_percent: bool
 
     def of(self, present: int) -> int:
-        """Return the number that takes the place of the present one."""
+        """Return the number that replaces the present one."""
         if not self.sign:
             return self.number
         step = self.number
@@ -335,10 +335,10 @@ class _Moved(NamedTuple):
 
 
 def _moved(trace: Trace, value: Any) -> _Moved:
-    """Read ``12``, ``+4`` or ``-4``, and ``+10%``."""
+    """Parse ``12``, ``+4`` or ``-4``, and ``+10%``."""
     match = re.fullmatch(r"(?:([+-]?)(\d{1,9})|([+-])(\d{1,4})%)", str(value).strip())
     if match is None or isinstance(value, bool):
-        raise ValueError("must be a number, or how much to add or take away: 12, +4, -4 or +10%")
+        raise ValueError("must be a number or a difference: 12, +4, -4 or +10%")
     is_percent = match[4] is not None
     return _Moved(match[3] or match[1] or "", int(match[4] or match[2]), is_percent)
 
@@ -354,7 +354,7 @@ def _number(value: Any) -> float:
 
 
 def _relative(value: Any) -> float | None:
-    """Read a factor, ``*1.2``, ``+20%`` or ``-20%``; None of anything else."""
+    """Parse a factor, ``*1.2``, ``+20%`` or ``-20%``; None for anything else."""
     text = value.strip() if isinstance(value, str) else ""
     if text.startswith("*"):
         return _number(text[1:])
@@ -376,7 +376,7 @@ def _loaded(
 
 
 def _factor(trace: Trace, value: Any) -> tuple[bool, float]:
-    """Read ``*1.2`` or ``+20%``, or ``0.9``: whether it is a factor, and the number."""
+    """Parse ``*1.2`` or ``+20%``, or ``0.9``: whether it is a factor, and the number."""
     factor = _relative(value)
     return factor is not None, _number(value) if factor is None else factor
 
@@ -388,7 +388,7 @@ def _estimated(scenario: Scenario, base: Scenario, change: Change, estimate_us: 
 
 
 def _estimates(trace: Trace, value: Any) -> Int64:
-    """Make estimates exact, or longer or shorter by a factor."""
+    """Make estimates exact, or scale them by a factor."""
     if value == "exact":
         return trace.service_us
     if (factor := _relative(value)) is not None:
@@ -406,10 +406,10 @@ def _restarted(scenario: Scenario, base: Scenario, change: Change, cost_s: float
 
 
 def _restart(trace: Trace, value: Any) -> float:
-    """Read what a restart costs: ``60``, ``1m``."""
+    """Parse a restart cost: ``60``, ``1m``."""
     cost_s = seconds_of(value)
     if not 0 <= cost_s <= MAX_SERVICE_US / US_PER_S:
-        raise ValueError("must be a time of 0 or more")
+        raise ValueError("must be a time of at least 0")
     return cost_s
 
 
@@ -418,7 +418,7 @@ def _choice(kind: Any) -> Callable[[Trace, Any], Any]:
 
 
 _NUMBERS: Final = {"servers": "count", "gpus_per_server": "gpus"}
-"""Changes that give the servers of a group another number, and its field."""
+"""Settings of the servers of a group, and their fields."""
 _KEYS: Final[dict[str, tuple[Callable[[Trace, Any], Any], Callable[..., Scenario]]]] = {
     "policy": (_choice(Policy), _replaced),
     "placement": (_choice(PlacementChoice), _replaced),
@@ -431,7 +431,7 @@ _KEYS: Final[dict[str, tuple[Callable[[Trace, Any], Any], Callable[..., Scenario
     "estimates": (_estimates, _estimated),
     "restart": (_restart, _restarted),
 }
-"""What can be changed: how the value is read, and what it makes of a scenario."""
+"""Settings that can be changed: how a value is parsed, and how it changes a scenario."""
 
 
 _SHOWN: Final = ("mean_wait_s", "p95_wait_s", "mean_jct_s", "utilisation", "makespan_s")
@@ -440,28 +440,28 @@ _LONGEST: Final = 24
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WhatIf:
-    """What changes would do, and how far that can be trusted.
+    """The effects of changes, and how far they can be trusted, from :func:`gpusched.whatif`.
 
     Attributes
     ----------
     trace
-        Of the base case.
+        The workload of the baseline.
     base
-        What came of it.
+        The outcome of the baseline.
     outcomes
-        What came of each change alone, and of all of them together where that can be.
+        The outcomes of each change alone, and of all of them together if possible.
     likeness, grade
-        How near the base case comes to what happened, see :func:`gpusched.fidelity`; None if
-        nothing says what happened.
+        How close the baseline comes to what happened, see :func:`gpusched.fidelity`; None if the
+        trace does not record it.
     no_grade
         Why there is no grade; empty if there is one.
     resolution_s
-        Jobs whose completion time changes by no more than this neither gain nor lose.
+        Smallest change of a completion time that counts as a gain or loss.
     remarks
-        What a reader must know.
+        Caveats.
     share_of_others
-        The part of the GPU time that jobs ask for which not every case finishes, and which the
-        measures of jobs are not of.
+        The share of the requested GPU time of jobs that some cases do not finish, and that job
+        measures leave out.
     """
 
     trace: Trace
@@ -485,7 +485,7 @@ class WhatIf:
 
     @property
     def head(self) -> list[str]:
-        """Lines on the base case, and on how far it can be trusted."""
+        """Lines on the baseline, and how far it can be trusted."""
         base = self.base
         ran = (
             f"base: {base.policy}{' †' if base.clairvoyant else ''}, placement {base.placement}, "
@@ -497,7 +497,7 @@ class WhatIf:
 
     @property
     def shown(self) -> Table:
-        """A row for the base case and each change; below its measures what it changes."""
+        """A row for the baseline and each change, with changes of measures below their values."""
         every = (self.base, *self.outcomes)
         known = [
             METRICS.find(key) for key in _SHOWN
@@ -514,15 +514,16 @@ class WhatIf:
                 row.append(Cell(outcome.measures[metric.key], detail=change))
             rows.append(row + (["", ""] if is_base else [outcome.num_gain, outcome.num_lose]))
         counted = (
-            "gain, lose: jobs done sooner and later than in the base case, by over "
+            "gain, lose: jobs with a shorter or longer completion time than in the baseline, by "
+            "over "
             f"{duration(self.resolution_s)}"
         )
         return table("", columns, rows, (counted, *self._within_error(), *self.remarks))
 
     def _change_text(self, outcome: Outcome, metric: Metric) -> str:
-        """Return the change of a measure: in percent, of a share in points.
+        """Return the change of a measure: in percent, for shares in percentage points.
 
-        Nothing where not every case does nearly all of the work.
+        Empty if some case does not do nearly all of the work.
         """
         before, after = (each.measures[metric.key] for each in (self.base, outcome))
         if not math.isfinite(after - before) or self.share_of_others > MOST_LEFT:
@@ -537,7 +538,7 @@ class WhatIf:
         return written(after / before - 1, "percent", "+")
 
     def _within_error(self) -> list[str]:
-        """Name the changes of the mean wait that are no larger than what the base case misses."""
+        """Name the changes of the mean wait that are within the error of the baseline."""
         factor = 1.0 if self.likeness is None else self.likeness.mean_wait_factor
         before = self.base.measures["mean_wait_s"]
         small = [
@@ -548,17 +549,17 @@ class WhatIf:
         if not small:
             return []
         return [
-            f"the base case misses the trace's own mean wait by a factor of {factor:.2f}; no "
-            f"larger is the change of: {', '.join(small)}"
+            f"the baseline misses the recorded mean wait by a factor of {factor:.2f}; these "
+            f"changes are not larger: {', '.join(small)}"
         ]
 
     def difference(self, label: str, measure: str) -> float:
-        """Return a measure of a change minus that of the base case.
+        """Return a measure of a change minus that of the baseline.
 
         Returns
         -------
         float
-            In the unit of the measure; below 0 where the change lowers it.
+            In the unit of the measure; negative if the change lowers it.
 
         Raises
         ------
@@ -576,12 +577,12 @@ class WhatIf:
         return by_label[label].measures[measure] - self.base.measures[measure]
 
     def table(self) -> pl.DataFrame:
-        """Return one row for the base case and each change, with differences.
+        """Return one row for the baseline and each change, with differences.
 
         Returns
         -------
         polars.DataFrame
-            ``d_mean_wait_s`` is ``mean_wait_s`` minus that of the base case, and so on; every row
+            ``d_mean_wait_s`` is ``mean_wait_s`` minus that of the baseline, and so on; every row
             carries the ``grade``.
 
         Examples
@@ -605,12 +606,12 @@ class WhatIf:
     to_polars = table
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values that any JSON writer takes.
+        """Return everything as plain values for any JSON writer.
 
         Returns
         -------
         dict
-            The grade, the base case, every change, and what a reader must know.
+            The grade, the baseline, every change, and caveats.
 
         Examples
         --------
@@ -659,53 +660,52 @@ def whatif(
     progress: OnProgress | None = None,
     stop: threading.Event | None = None,
 ) -> WhatIf:
-    """Tell what changes to a base case would do: each alone, and all together.
+    """Simulate changes to a baseline, one at a time and combined.
 
-    Where the trace has starts of its own, the base case is graded by how near it comes to them,
-    as :func:`gpusched.fidelity` does; the answer carries that grade.
+    If the trace has recorded starts, the baseline is graded by how close it comes to them, as
+    :func:`gpusched.fidelity` does; the answer carries that grade.
 
     Parameters
     ----------
     cluster
-        Of the base case. None: equal servers; if the trace has starts of its own and names no GPU
-        types, as many as make jobs wait for as long on average as they did, else what
-        :func:`gpusched.traces.smallest_cluster` returns.
+        Cluster of the baseline. None: equal servers. If the trace has recorded starts and names no
+        GPU types, the number whose mean wait is closest to the recorded one; else the cluster of
+        :func:`gpusched.traces.smallest_cluster`.
     base
-        The policy of the base case.
+        Policy of the baseline.
     changes
-        Texts ``"KEY=VALUE"``, or a mapping. Keys: ``policy``, ``placement``, ``predictor``,
+        Strings ``"KEY=VALUE"``, or a mapping. Keys: ``policy``, ``placement``, ``predictor``,
         ``speed``, ``contention``; ``servers`` and ``gpus_per_server`` (``12``, ``+4``, ``-4``,
-        ``+10%``; ``servers[V100]`` where the cluster has several types); ``load`` (of the base
+        ``+10%``; ``servers[V100]`` if the cluster has several types); ``load`` (on the baseline's
         cluster, or a factor ``*1.2`` or ``+20%``); ``estimates`` (``exact``, or a factor);
-        ``restart`` (what a restart costs each job: ``60``, ``1m``).
+        ``restart`` (cost of a restart of any job: ``60``, ``1m``).
     placement, predictor, speed, contention, seed
-        Of the base case, as for :func:`gpusched.simulate`.
+        As for :func:`gpusched.simulate`, for the baseline.
     gpus_per_server
         Without a cluster: GPUs of each server.
     resolution_s
-        Jobs whose completion time changes by no more than this neither gain nor lose, and waits
-        below it count as none for the grade, seconds.
+        Smallest change of a completion time that counts as a gain or loss, and smallest wait that
+        counts for the grade, seconds.
     warm_up_s, tail_s
-        Measure the part of each run that begins so many seconds after its first submission and
-        ends so many before its last one, as :meth:`gpusched.Result.summary` does; who gains and
-        who loses is counted among the jobs submitted then. The same part is graded. None: the
-        measures are of the whole runs, and for the grade as much is left out as
-        :func:`gpusched.fidelity` does.
+        Measure the part of each run from so many seconds after its first submission until so many
+        before its last one, as :meth:`gpusched.Result.summary` does; gains and losses are counted
+        over the jobs submitted then, and the same part is graded. None: measure the whole runs, and
+        grade the same part as :func:`gpusched.fidelity`.
     threads, progress, stop
         As for :func:`gpusched.compare`; ``progress`` counts runs.
 
     Returns
     -------
     WhatIf
-        The measures of the base case and of the changes, with the grade.
+        The measures of the baseline and of the changes, with the grade.
 
     Raises
     ------
     ValueError
-        If a change is malformed or cannot be made, or a name is unknown. An error in a run names
-        its change.
+        If a change is malformed or not possible, or a name is unknown. An error in a run names its
+        change.
     TypeError
-        If an argument has another type.
+        If an argument has the wrong type.
     Cancelled
         If ``stop`` was set.
 
@@ -718,7 +718,7 @@ def whatif(
     >>> answer.difference("servers=+1", "mean_wait_s") < 0
     True
     >>> answer.no_grade
-    'the trace has no starts of its own'
+    'the trace has no recorded starts'
     """
     asked = parse_changes(changes)
     for change in asked:
@@ -737,7 +737,7 @@ def whatif(
     start = Scenario(trace, cluster, policy, placement, known, speed, contention, seed)
     scenarios = {BASE: start, **_changed(start, asked)}
     if len(asked) > 1 and TOGETHER not in scenarios:
-        said.append("no row for all together: one thing is changed in several ways")
+        said.append("no row for all together: one setting changes in several ways")
     results = in_threads(
         {label: scenario.run for label, scenario in scenarios.items()},
         threads=threads, progress=progress, stop=stop,
@@ -748,7 +748,7 @@ def whatif(
         for label, result in results.items()
     )
     if window is not None:
-        said.append(f"measures: of the runs {window}, on the clock of each")
+        said.append(f"measures cover each run {window}, on its own clock")
     like = None if measured is None else measured.likeness(reference)
     cuts: dict[str, Any] = {} if window is None else window.cuts
     growths = {label: float(of.metric(GROWTH, **cuts)) for label, of in results.items()}
@@ -779,7 +779,7 @@ def _check_names(
     speed: str | SpeedChoice | None,
     contention: str | ContentionChoice,
 ) -> None:
-    """Raise unless the base case and each change can be run, as far as names tell."""
+    """Raise unless the names in the baseline and in each change are valid."""
     base: dict[str, Any] = {
         "placement": placement, "predictor": predictor, "speed": speed, "contention": contention,
     }  # fmt: skip
@@ -806,9 +806,9 @@ def _changed(start: Scenario, asked: tuple[Change, ...]) -> dict[str, Scenario]:
 def _measured(
     trace: Trace, resolution_s: float, warm_up_s: float | None, tail_s: float | None
 ) -> tuple[Window | None, str]:
-    """Return the part of the trace that says what happened, or why nothing does."""
+    """Return the part of the trace that records what happened, or why there is none."""
     if not has_starts(trace):
-        return None, "the trace has no starts of its own"
+        return None, "the trace has no recorded starts"
     try:
         return own_starts(trace, resolution_s).window(warm_up_s, tail_s), ""
     except ValueError as error:
@@ -824,23 +824,23 @@ def _assumed(
     threads: int | None,
     stop: threading.Event | None,
 ) -> tuple[Cluster, str]:
-    """Choose the cluster of the base case, and say why that one."""
+    """Choose the cluster of the baseline, and give the reason."""
     trace = start.trace
     if start.speed is None and measured is not None and trace.type_set is None:
         search = CaseSearch(start, measured, (), gpus_per_server)
         found = in_threads({BASE: search.found}, threads=threads, stop=stop)[BASE]
-        why = "on which jobs wait most nearly as long as they did"
+        why = "whose mean wait is closest to the recorded one"
         return found[0].cluster, f"cluster assumed: {found[0].cluster}, {why}"
     return assumed_cluster(trace, gpus_per_server)
 
 
 def _remarks(results: Mapping[str, Result]) -> list[str]:
-    """Say which jobs runs did not finish, and what else they had to say."""
+    """Report the jobs that runs did not finish, and other warnings of the runs."""
     said: dict[str, list[str]] = {}
     for label, result in results.items():
         texts = [*unserved(result), *result.warnings]
         if result.clairvoyant:
-            texts.append("clairvoyant (†): decides by the true service times")
+            texts.append("clairvoyant (†): uses true run times")
         for text in texts:
             said.setdefault(text, []).append(label)
     return [f"{', '.join(labels)}: {text}" for text, labels in said.items()]

@@ -1,4 +1,4 @@
-"""What a search may see of a study, in windows that grow, and what it never sees."""
+"""Split a study into search windows that grow, and held-out jobs."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from gpusched.studies.study import Study, StudyTrace
 if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
 
-# What is made anew for each run, of jobs that are cut before.
+# Drawn again for each run, after the jobs are cut.
 _MODELS: Final = ("profiles", "throughputs", "deadlines")
 
 
 @dataclass(frozen=True)
 class Windows:
-    """A study cut in two.
+    """A study split in two.
 
     Attributes
     ----------
     rungs
-        The search's, shorter windows first; the last has all that the search may see.
+        The search windows, shorter ones first; the last has all search jobs.
     shares
-        Of the jobs of the last one that each of them has.
+        The share of its jobs that each window has.
     held_out
-        The rest: each run of it has jobs that no run of the search has.
+        The held-out part: its runs have jobs that no run of the search has.
     titles
-        By the label of each trace of ``held_out`` that of the trace it is a part of.
+        By the label of each trace of ``held_out`` the title of the original trace.
     notes
-        What is searched and what is held out of each trace, a sentence each.
+        What is searched and held out of each trace, one string per sentence.
     """
 
     rungs: tuple[Study, ...]
@@ -48,7 +48,7 @@ class Windows:
 
 @dataclass(frozen=True)
 class _Cut:
-    """A trace with its parts: an entry for each rung, and those that are held out."""
+    """A trace and its parts: an entry for each rung, and the held-out ones."""
 
     title: str
     rungs: tuple[StudyTrace, ...]
@@ -59,27 +59,27 @@ class _Cut:
 def windows_of(
     study: Study, shares: Sequence[float], search_share: float, seeds: Sequence[int]
 ) -> Windows:
-    """Cut a study.
+    """Split a study.
 
-    Generated jobs are searched with the seeds of the study and held out with others; of jobs that
-    are read or given the first part is searched, and the rest is held out in as many windows, one
-    after the other, as there are seeds.
+    Generated jobs are searched with the seeds of the study and held out with others. For jobs that
+    are read or given, the first part is searched, and the rest is held out in as many consecutive
+    windows as there are seeds.
 
     Parameters
     ----------
     shares
-        Of the jobs that the search may see; the last is 1.
+        Shares of the search jobs; the last is 1.
     search_share
-        Of the jobs of a trace that is read or given: what the search may see.
+        Share of the jobs of a trace that is read or given, for the search.
     seeds
-        Of what is held out.
+        Seeds of the held-out runs.
 
     Raises
     ------
     OSError
         If a trace cannot be read.
     ValueError
-        If it has too few jobs, or the study what cannot be searched.
+        If it has too few jobs, or the study has settings that cannot be searched.
     """
     _check(study, seeds)
     cuts = [
@@ -114,13 +114,12 @@ def _check(study: Study, seeds: Sequence[int]) -> None:
     for field in ("zip", "runs"):
         if getattr(study, field):
             raise ValueError(
-                f"study {study.name}: a study that is tuned has all its axes crossed - at "
-                f"`$.{field}`"
+                f"study {study.name}: all axes must be crossed to tune it - at `$.{field}`"
             )
     for position, axis in enumerate(study.parameters):
         if axis.role == "policy":
             raise ValueError(
-                f"study {study.name}: options of policies stand in the space that is searched - "
+                f"study {study.name}: options of policies must be in the search space, not here - "
                 f"at `$.parameters[{position}]`"
             )
     if not seeds:
@@ -178,7 +177,7 @@ def _read(
             )
         order = np.arange(len(trace))
         sizes = [max(1, round(share * num_searched)) for share in shares]
-        # Of equal numbers of jobs, and not of equal times: a quiet one would tell little.
+        # Of equal numbers of jobs, not of equal times: a quiet window would show little.
         ends = np.linspace(num_searched, len(trace), num_held_out + 1).round().astype(np.int64)
         yield _Cut(
             title,

@@ -1,4 +1,4 @@
-"""For the tests of a policy, a placement or a speed: workloads for Hypothesis, and laws.
+"""Test a policy, a placement or a speed: workloads for Hypothesis, and properties.
 
 Names are loaded on first use.
 """

@@ -1,4 +1,4 @@
-"""A workload with all that decides its run; what the laws look at."""
+"""A workload with all that determines its run; the input of the properties."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Columns = dict[str, Any]
 
 
 def columns_of(trace: Trace) -> Columns:
-    """Return what :meth:`Trace.from_columns` makes the jobs of; ids and labels are left out."""
+    """Return the columns of the jobs for :meth:`Trace.from_columns`, without ids and labels."""
     columns: Columns = {}
     for name in _COLUMNS:
         is_time = name.endswith("_s")
@@ -56,12 +56,12 @@ def columns_of(trace: Trace) -> Columns:
 
 
 def with_columns(columns: Columns, **changed: Any) -> Trace:
-    """Return a trace of the columns, some of which are others."""
+    """Return a trace of the columns, with some of them replaced."""
     return Trace.from_columns(**{**columns, **changed})
 
 
 def with_rows(columns: Columns, rows: Sequence[int]) -> Trace:
-    """Return a trace of some of the rows, in this order of input."""
+    """Return a trace of some of the rows, in this order."""
     chosen: Columns = {
         name: values if name in ("profiles", "graphs") else [values[row] for row in rows]
         for name, values in columns.items()
@@ -70,7 +70,7 @@ def with_rows(columns: Columns, rows: Sequence[int]) -> Trace:
 
 
 def trace_code(trace: Trace) -> str:
-    """Return code that builds the jobs again; ids and labels are left out."""
+    """Return code that builds the jobs, without ids and labels."""
     columns = columns_of(trace)
     given = [f"{name}={_code(values)}" for name, values in columns.items()]
     one_line = f"trace = gs.Trace.from_columns({', '.join(given)})"
@@ -81,7 +81,7 @@ def trace_code(trace: Trace) -> str:
 
 
 def cluster_code(cluster: Cluster) -> str:
-    """Return code that builds the servers again."""
+    """Return code that builds the servers."""
     if len(cluster.servers) == 1 and not cluster.domains:
         (group,) = cluster.servers
         fields = _fields(group)
@@ -144,7 +144,7 @@ def _code(value: Any) -> str:
 
 
 def _number(value: float) -> float:
-    """Return a whole number as an int, which reads better."""
+    """Return a whole number as an int, which is more readable."""
     is_whole = isinstance(value, float) and value.is_integer()
     return int(value) if is_whole else value
 
@@ -158,15 +158,15 @@ _OBJECTS: Final = (_core.Order, _core.Scheduler, _core.Placement)
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A policy or a placement as it was given: a name, an object, or what makes objects.
+    """A policy or a placement as given: a name, an object, or a factory.
 
     Attributes
     ----------
     given
-        A name or a choice; an object of Python, of which each run gets a copy; or a class or a
-        function without arguments, which is called for each run.
+        A name or a choice; a Python object, of which each run gets a copy; or a class or a function
+        without arguments, which is called for each run.
     info, flags, label
-        What is known of it.
+        Its description.
     """
 
     given: Any
@@ -176,24 +176,24 @@ class Subject:
 
     @classmethod
     def of(cls, role: str, given: Any) -> Subject:
-        """Look at what was given; errors as of :func:`gpusched.simulate`."""
+        """Inspect the argument; errors as for :func:`gpusched.simulate`."""
         makes = callable(given) and not isinstance(given, _OBJECTS)
         chosen = _SEAMS[role](given() if makes else given)
         kept = given if makes or not isinstance(given, _OBJECTS) else copy.deepcopy(given)
         return cls(kept, chosen.info, chosen.flags, chosen.label)
 
     def has(self, flag: str) -> bool:
-        """Whether it has the flag; a ValueError if there is no such flag."""
+        """Whether it has the flag; raise ValueError if the flag is unknown."""
         return has_flag(self.flags, flag)
 
     def make(self) -> Any:
-        """Return one that has done no run."""
+        """Return a fresh instance."""
         if isinstance(self.given, str | Choice):
             return self.given
         return copy.deepcopy(self.given) if isinstance(self.given, _OBJECTS) else self.given()
 
     def object(self) -> Any:
-        """Return an object of Python as :meth:`make` does; None of what is native."""
+        """Return a Python object as :meth:`make` does; None if it is native."""
         if isinstance(self.given, str | Choice):
             role = "placement" if self.info.kind == "placement" else "policy"
             native = _SEAMS[role](self.given).native
@@ -201,7 +201,7 @@ class Subject:
         return self.make()
 
     def code(self, role: str) -> str:
-        """Return how to name it in a line of code."""
+        """Return the code that names it."""
         if isinstance(self.given, str | Choice):
             return repr(self.given) if isinstance(self.given, str) else f"gs.{self.given!r}"
         if isinstance(self.given, _OBJECTS):
@@ -211,7 +211,7 @@ class Subject:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """What a run has to say of its jobs is no news here."""
+    """Suppress the warnings of runs about their jobs."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RunWarning)
         yield
@@ -219,14 +219,14 @@ def _quiet() -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A workload with all that decides its run, and the run itself.
+    """A workload with all that determines its run, and the run.
 
     Attributes
     ----------
     role
-        What of it is on trial: ``"policy"``, ``"placement"`` or ``"speed"``.
+        The part under test: ``"policy"``, ``"placement"`` or ``"speed"``.
     claims
-        What was declared of that, beyond its flags.
+        What was declared of it, beyond its flags.
     """
 
     trace: Trace
@@ -246,44 +246,44 @@ class Case:
 
     @cached_property
     def columns(self) -> Columns:
-        """Its jobs, as :meth:`Trace.from_columns` takes them."""
+        """Its jobs, as columns for :meth:`Trace.from_columns`."""
         return columns_of(self.trace)
 
     @property
     def subject(self) -> Subject:
-        """What is on trial, or the policy that a speed is tried with."""
+        """The part under test, or the policy that a speed is tested with."""
         return self.placement if self.role == "placement" else self.policy
 
     @property
     def is_pooled(self) -> bool:
-        """Whether the cluster is one pool of GPUs without servers."""
+        """Whether the cluster is a single pool of GPUs without servers."""
         return self.placement.has("pooled")
 
     @property
     def is_random(self) -> bool:
-        """Whether the seed may decide."""
+        """Whether the result may depend on the seed."""
         may_draw = self.policy.has("random") or self.placement.has("random")
         return may_draw or "random" in self.claims
 
     @property
     def is_preemptive(self) -> bool:
-        """Whether the policy may take GPUs back."""
+        """Whether the policy may preempt."""
         info = self.policy.info
         is_told = info.preempts is False or self.policy.has("non-preemptive")
         return not (is_told or "non-preemptive" in self.claims)
 
     @property
     def is_fixed(self) -> bool:
-        """Whether jobs run for their service at their own width."""
+        """Whether jobs run for their service at their own number of GPUs."""
         return self.speed.has("steady")
 
     @property
     def has_contention(self) -> bool:
-        """Whether jobs on one link slow each other down."""
+        """Whether jobs that share a link slow each other down."""
         return not known_choice(ContentionChoice, self.contention).has("uncontended")
 
     def evidence(self, *, preempts: bool | None = None) -> Evidence:
-        """Return its run as an audit looks at it; ``preempts`` if that is known otherwise."""
+        """Return its run as an audit case; ``preempts`` overrides the flag."""
         run = self.result
         flags = declared(run.spec)
         if preempts is not None:
@@ -303,16 +303,16 @@ class Case:
             return simulate(**self._arguments(changed))
 
     def open(self, **changed: Any) -> Simulation:
-        """Open it with fresh objects, in the same way."""
+        """Open it with fresh objects; arguments as for :meth:`result`."""
         with _quiet():
             return Simulation(**self._arguments(changed))
 
     def on(self, trace: Trace, cluster: Cluster | None = None) -> Case:
-        """Return the same with other jobs or servers."""
+        """Return a copy with other jobs or servers."""
         return replace(self, trace=trace, cluster=cluster or self.cluster)
 
     def again(self, law: str) -> str:
-        """Return the line that judges it by one law."""
+        """Return the code that checks it for one property."""
         given = [self.speed_code() if self.role == "speed" else self.subject.code(self.role)]
         if self.role != "policy":
             given.append(f"policy={self.policy.code('policy')}")
@@ -328,7 +328,7 @@ class Case:
         return f"gs.testing.check_{self.role}({', '.join(given)})"
 
     def speed_code(self) -> str:
-        """Return the speed as text in quotes."""
+        """Return the speed as a quoted string."""
         return repr(str(self.speed))
 
     def _arguments(self, changed: dict[str, Any]) -> dict[str, Any]:
@@ -343,14 +343,14 @@ class Case:
 
 
 def finished_result(run: Simulation) -> Result:
-    """Bring a run to its end and return its result."""
+    """Advance a run to its end and return its result."""
     with _quiet():
         run.run()
         return run.result()
 
 
 def partial_result(run: Simulation) -> Result:
-    """Return the result of a run as far as it is."""
+    """Return the result of an unfinished run."""
     with _quiet():
         return run.result()
 
@@ -359,12 +359,12 @@ Workload = tuple[Trace, Cluster]
 
 
 def corner_cases(gpu_types: Sequence[str]) -> Iterator[Workload]:
-    """Yield small workloads in which a policy has little, or everything, to choose from."""
+    """Yield small workloads in which a policy has few choices, or many."""
     one = cluster_of([(1, gpu_types[0])])
     some = cluster_of([(2, name) for name in gpu_types] + [(2, gpu_types[0])])
     yield Trace.from_columns([0], [1], [1]), one
     yield Trace.from_columns([5], [2], [2]), some
-    yield Trace.from_columns([0], [1], [2]), one  # wider than the cluster
+    yield Trace.from_columns([0], [1], [2]), one  # larger than the cluster
     yield Trace.from_columns([0, 0, 0, 0], [3, 3, 3, 3], [1, 1, 1, 1]), one
     yield Trace.from_columns([0, 0, 1, 1], [4, 1, 4, 1], [2, 1, 2, 1]), some
     yield Trace.from_columns([0, 1, 2], [10, 1, 1], [1, 2, 1]), some

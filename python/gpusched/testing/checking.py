@@ -1,4 +1,4 @@
-"""Workloads are drawn, laws are asked, and Hypothesis makes small what breaks one."""
+"""Draw workloads, check the properties, and let Hypothesis shrink what violates one."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from gpusched.traces.workload import Trace
 
 
 def first_broken(case: Case, asked: Iterable[Law]) -> tuple[Law, str] | None:
-    """Return the first law that does not hold and what is wrong; None if all hold."""
+    """Return the first violated property and the fault; None if all hold."""
     return next(((law, fault) for law, fault in broken_laws(case, asked)), None)
 
 
 def broken_laws(case: Case, asked: Iterable[Law]) -> Iterator[tuple[Law, str]]:
-    """Yield the laws that do not hold; where the run itself fails, no others."""
+    """Yield the violated properties; if the run itself fails, only that."""
     for law in asked:
         if not law.applies(case):
             continue
@@ -59,42 +59,42 @@ def check_policy(
     seed: int = 0,
     on: tuple[Trace, Cluster] | None = None,
 ) -> None:
-    """Hold a policy against every law of policies, on many small workloads.
+    """Check a policy for every property of policies, on many small workloads.
 
     Parameters
     ----------
     policy
         A name, a ``Policy``, an ``Order`` or a ``Scheduler``, or a class or a function without
-        arguments that makes one. Each run gets a fresh one; an object is copied for that.
+        arguments that makes one. Each run gets a fresh instance; objects are copied for that.
     placement
-        As of :func:`gpusched.simulate`, or what makes one.
+        As for :func:`gpusched.simulate`, or a factory.
     speed
-        As of :func:`gpusched.simulate`; None: ``table`` for elastic policies, ``fixed`` for
+        As for :func:`gpusched.simulate`; None: ``table`` for elastic policies, ``fixed`` for
         others.
     declares
-        What the policy claims beyond its flags, of those that :func:`claims` lists.
+        What the policy claims beyond its flags, see :func:`claims`.
     laws
-        Names of the laws that are asked; None: all.
+        Names of the properties to check; None: all.
     examples
-        How many workloads are drawn, beside a few that are always asked.
+        Number of random workloads, besides a few fixed ones.
     seed
-        Another one draws other workloads; the same one the same. It is the seed of the runs, too.
+        Seed of the workloads and of the runs.
     on
-        A trace and a cluster: no workload is drawn, and these are asked.
+        A trace and a cluster to check instead of random workloads.
 
     Returns
     -------
     None
-        If all laws hold.
+        If all properties hold.
 
     Raises
     ------
     LawBroken
-        An ``AssertionError``, if a law does not hold; with a small case.
+        An ``AssertionError`` with a small example, if a property does not hold.
     ValueError, TypeError
-        As of :func:`gpusched.simulate`, or if there is no such claim or law.
+        As for :func:`gpusched.simulate`, or if a claim or property is unknown.
     ImportError
-        If Hypothesis is missing and workloads are to be drawn.
+        If Hypothesis is missing and random workloads are needed.
 
     Examples
     --------
@@ -119,17 +119,17 @@ def check_placement(
     seed: int = 0,
     on: tuple[Trace, Cluster] | None = None,
 ) -> None:
-    """Hold a placement against every law of placements; parameters as of :func:`check_policy`.
+    """Check a placement for every property of placements; see :func:`check_policy`.
 
     Returns
     -------
     None
-        If all laws hold.
+        If all properties hold.
 
     Raises
     ------
     LawBroken, ValueError, TypeError, ImportError
-        As of :func:`check_policy`.
+        As for :func:`check_policy`.
 
     Examples
     --------
@@ -154,17 +154,17 @@ def check_speed(
     seed: int = 0,
     on: tuple[Trace, Cluster] | None = None,
 ) -> None:
-    """Hold a speed against every law of speeds; parameters as of :func:`check_policy`.
+    """Check a speed for every property of speeds; see :func:`check_policy`.
 
     Returns
     -------
     None
-        If all laws hold.
+        If all properties hold.
 
     Raises
     ------
     LawBroken, ValueError, TypeError, ImportError
-        As of :func:`check_policy`.
+        As for :func:`check_policy`.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def check_speed(
 
 @dataclass(frozen=True)
 class _Question:
-    """All of a case but its workload."""
+    """All of a case except its workload."""
 
     policy: Subject
     placement: Subject
@@ -204,7 +204,7 @@ class _Question:
 
     @property
     def columns(self) -> list[str]:
-        """What jobs have beside submit, service and width."""
+        """Columns of jobs besides submit, service and number of GPUs."""
         models = {"profile", "graph"} & set(speeds()[self.made["speed"].name].columns)
         columns = [name for name in _OPTIONAL if name != "gpu_types" or not self.is_pooled]
         if self.policy.has("deadlines"):
@@ -220,7 +220,7 @@ class _Question:
         return bool({"profile", "graph"} & set(self.columns))
 
     def corners(self) -> Iterator[Workload]:
-        """Those that are always asked; not where a speed needs more of the jobs."""
+        """The fixed workloads; none if a speed needs more data of the jobs."""
         return iter(()) if self.has_models else corner_cases(_TYPES)
 
 
@@ -252,7 +252,7 @@ _Found = tuple[Case, Law, str]
 
 
 def _size(found: _Found) -> tuple[int, ...]:
-    """Of two cases that break a law the smaller one is shown."""
+    """Sort key of failing cases: the smallest one is shown."""
     case, _, _ = found
     seconds = sum(case.columns["submit_s"]) + sum(case.columns["service_s"])
     return len(case.trace), case.cluster.num_gpus, len(case.columns), int(seconds)
@@ -273,7 +273,7 @@ def _search(
     number: int,
     found: list[_Found],
 ) -> int:
-    """Draw workloads until one breaks a law, and then smaller ones that break it.
+    """Draw workloads until one violates a property, and then smaller ones that do.
 
     Those that do are added to ``found``. Return how many had been tried by the first.
     """
@@ -313,14 +313,14 @@ def _search(
             phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
         )(hypothesis.given(drawn)(look))
     )
-    with suppress(_Broken, hypothesis.errors.Flaky):  # who breaks a law may do so now and then
+    with suppress(_Broken, hypothesis.errors.Flaky):  # violations may be intermittent
         wrapped()
     return number
 
 
 _LIKE_A_CORNER = 100
-"""Workloads among which a smaller one is looked for if one of those always asked is at fault."""
+"""Workloads tried to find a smaller case if a fixed one fails."""
 
 
 class _Broken(Exception):
-    """Tells Hypothesis that a workload breaks the law."""
+    """Signals Hypothesis that a workload violates the property."""

@@ -1,6 +1,6 @@
-"""The laws by name, what is raised where one does not hold, and what a policy may claim.
+"""The properties by name, the error if one does not hold, and the claims of policies.
 
-A new law is a function in a file of ``known/``, under :func:`law`.
+A new property is a function in a file of ``known/``, under :func:`law`.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 
 _CLAIMS: Final = {
-    "non-preemptive": "A job that runs keeps its GPUs until it finishes.",
+    "non-preemptive": "A running job keeps its GPUs until it finishes.",
     "work-conserving": "No job waits that would fit on the free GPUs of one server.",
-    "scale-free": "Times that are longer by a factor give the schedule, longer by the factor.",
-    "shift-free": "Submissions that are later by an hour give the schedule, an hour later.",
-    "looks-ahead": "The whole trace decides, jobs that are still to come among it.",
-    "random": "The seed of the run decides.",
+    "scale-free": "Scaling all times by a factor scales the schedule by the factor.",
+    "shift-free": "Submitting all jobs an hour later shifts the schedule by an hour.",
+    "looks-ahead": "Decisions depend on the whole trace, including future jobs.",
+    "random": "Decisions depend on the seed of the run.",
 }
 
 
 def claims() -> dict[str, str]:
-    """What ``declares`` of :func:`~gpusched.testing.check_policy` may say, by name.
+    """List the claims for ``declares`` of :func:`~gpusched.testing.check_policy`.
 
-    The first four ask for more laws, the last two take one away.
+    The first four add properties to check, the last two remove one.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def checked_claims(declares: Iterable[str]) -> frozenset[str]:
     Raises
     ------
     ValueError
-        If there is no such claim. TypeError if ``declares`` is one text.
+        If a claim is unknown. TypeError if ``declares`` is a single string.
     """
     if isinstance(declares, str):
         raise TypeError(f"declares: expected a collection of claims, not {declares!r}")
@@ -72,18 +72,18 @@ ROLES: Final = ("policy", "placement", "speed")
 
 @dataclass(frozen=True)
 class Law:
-    """Something that holds of every run, or of every run of some plug-ins.
+    """A property of every run, or of every run of some plug-ins.
 
     Attributes
     ----------
     name
         Words with hyphens.
     sentence
-        What holds.
+        The property in one sentence.
     roles
-        Of what it is asked: any of ``"policy"``, ``"placement"`` and ``"speed"``.
+        The parts it tests: any of ``"policy"``, ``"placement"`` and ``"speed"``.
     rank
-        Laws are asked in this order, then by name.
+        Properties are checked in this order, then by name.
     """
 
     name: str
@@ -94,17 +94,17 @@ class Law:
     _applies: Callable[[Case], bool]
 
     def applies(self, case: Case) -> bool:
-        """Whether it says something of a case.
+        """Whether the property applies to a case.
 
         Returns
         -------
         bool
-            Whether to ask :meth:`fault`.
+            Whether to call :meth:`fault`.
 
         Raises
         ------
         ValueError, TypeError
-            As :func:`gpusched.simulate`, where the run of the case decides.
+            As for :func:`gpusched.simulate`, if the answer depends on the run.
 
         Examples
         --------
@@ -121,17 +121,17 @@ class Law:
         return case.role in self.roles and self._applies(case)
 
     def fault(self, case: Case) -> str | None:
-        """Say what is wrong with a case.
+        """Describe what is wrong with a case.
 
         Returns
         -------
         str, optional
-            The first fault; None if the law holds.
+            The first fault; None if the property holds.
 
         Raises
         ------
         ValueError, TypeError
-            As :func:`gpusched.simulate`, by which the case is run.
+            As for :func:`gpusched.simulate`, which runs the case.
 
         Examples
         --------
@@ -149,20 +149,20 @@ class Law:
 
 
 class LawBroken(AssertionError):
-    """A law does not hold; the message shows a small case and how to repeat it.
+    """A property does not hold; the message has a small case and how to repeat it.
 
     Attributes
     ----------
     law, sentence
-        The law.
+        The violated property.
     fault
         What is wrong with the case.
     trace, cluster
-        The case.
+        The example.
     examples
-        How many workloads had been tried when the first fault was seen.
+        Number of workloads tried up to the first fault.
     also
-        Names of other laws that the same case breaks.
+        Names of other properties that the same case violates.
     """
 
     def __init__(
@@ -180,11 +180,11 @@ class LawBroken(AssertionError):
         self.trace, self.cluster = trace, cluster
         self.examples, self.also = examples, also
         lines = [f"{law.name}: {law.sentence}", f"  {fault}"]
-        lines.append(f"Seen at workload {examples}, and then with this smaller or equal one:")
+        lines.append(f"Found with workload {examples}; this case is smaller or equal:")
         lines += [trace_code(trace), cluster_code(cluster)]
         if also:
-            lines.append(f"It breaks {', '.join(also)} as well.")
-        lines.append(f"Again: {again}")
+            lines.append(f"It also violates {', '.join(also)}.")
+        lines.append(f"To repeat: {again}")
         super().__init__("\n".join(lines))
 
 
@@ -201,7 +201,7 @@ def law(
     when: Callable[[Case], bool] = lambda case: True,
     rank: int = 100,
 ) -> Callable[[Callable[[Case], Faults]], Callable[[Case], Faults]]:
-    """Register a function that yields what is wrong with a case as the law ``name``.
+    """Register a function that yields the faults of a case as the property ``name``.
 
     The other parameters are those of :class:`Law`.
     """
@@ -214,7 +214,7 @@ def law(
 
 
 def laws() -> dict[str, Law]:
-    """Every law by name, in the order in which they are asked; other packages may add some.
+    """List the properties by name, in the order of checks; other packages may add some.
 
     Returns
     -------
@@ -230,12 +230,12 @@ def laws() -> dict[str, Law]:
 
 
 def chosen_laws(names: Iterable[str] | None) -> tuple[Law, ...]:
-    """Return the laws of these names; None: all.
+    """Return the properties with these names; None: all.
 
     Raises
     ------
     ValueError
-        If there is no such law. TypeError if ``names`` is one text.
+        If a property is unknown. TypeError if ``names`` is a single string.
     """
     if names is None:
         return tuple(laws().values())

@@ -24,7 +24,7 @@ from hypothesis import strategies as st  # noqa: E402
 
 
 def profiles(name: str, types: Sequence[str], max_gpus: int) -> SearchStrategy[JobProfile]:
-    """Profiles with what every speed reads, for widths to ``max_gpus``."""
+    """Profiles with the data of every speed, for up to ``max_gpus`` GPUs."""
     widths = [width for width in (1, 2, 4, 8, 16, 32, 64) if width < 2 * max_gpus]
     return st.builds(
         _profile,
@@ -60,7 +60,7 @@ def _profile(
 
 @st.composite
 def graphs_of(draw: DrawFn, widths: Sequence[int]) -> list[JobGraph]:
-    """A graph for each of the widths, of one stage or two."""
+    """A graph for each number of GPUs, of one or two stages."""
     graphs = []
     for width in widths:
         parts = [width]
@@ -90,7 +90,7 @@ COLUMNS: Final = (
     "estimate_s", "weight", "deadline_s", "checkpoint_s", "restart_s", "gpu_types", "profile",
     "graph",
 )  # fmt: skip
-"""The columns that a drawn trace may have beside submits, services and widths."""
+"""Columns that a drawn trace may have besides submit times, services and GPUs."""
 
 
 def traces(
@@ -100,18 +100,18 @@ def traces(
     gpu_types: Sequence[str] = ("gpu",),
     columns: Sequence[str] = (),
 ) -> SearchStrategy[Trace]:
-    """Traces of few jobs, whose times are whole seconds and often the same.
+    """Traces of a few jobs, whose times are whole seconds and often equal.
 
     Parameters
     ----------
     max_jobs, max_gpus
-        The most jobs, and the widest gang.
+        Maximum number of jobs, and of GPUs per job.
     gpu_types
-        The types that jobs may be restricted to, and that profiles have figures for.
+        Types that jobs may be restricted to, and that profiles have figures for.
     columns
-        What jobs have beside submit, service and width, some of ``COLUMNS``: ``"estimate_s"``,
+        Columns besides submit, service and number of GPUs, from ``COLUMNS``: ``"estimate_s"``,
         ``"weight"``, ``"deadline_s"``, ``"checkpoint_s"``, ``"restart_s"``, ``"gpu_types"``,
-        ``"profile"``, ``"graph"``. The two last are always there then, the others now and then.
+        ``"profile"``, ``"graph"``. The last two are then always present, the others sometimes.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def traces(
     Raises
     ------
     ValueError
-        If there is no such column, or a number is less than 1. ImportError without Hypothesis.
+        If a column is unknown, or a number is less than 1. ImportError without Hypothesis.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def traces(
     """
     for name, number in (("max_jobs", max_jobs), ("max_gpus", max_gpus)):
         if number < 1:
-            raise ValueError(f"{name}: {number} is less than 1")
+            raise ValueError(f"{name}: {number} must be at least 1")
     for column in columns:
         if column not in COLUMNS:
             raise ValueError(f"columns: unknown column {column!r}{nearest(column, list(COLUMNS))}")
@@ -180,16 +180,16 @@ def clusters(
     gpu_types: Sequence[str] = ("gpu",),
     has_links: bool = False,
 ) -> SearchStrategy[Cluster]:
-    """Clusters of few servers with few GPUs.
+    """Clusters of a few servers with a few GPUs.
 
     Parameters
     ----------
     max_servers, max_gpus
-        The most servers, and the most GPUs of one of them.
+        Maximum number of servers, and of GPUs per server.
     gpu_types
-        The types of their GPUs.
+        GPU types.
     has_links
-        Whether bandwidths are known: 10 Gbit/s of the network cards, and 100 within servers.
+        Whether bandwidths are known: 10 Gbit/s for network cards, and 100 within servers.
 
     Returns
     -------
@@ -220,19 +220,19 @@ def workloads(
     columns: Sequence[str] = (),
     is_fitting: bool = True,
 ) -> SearchStrategy[tuple[Trace, Cluster]]:
-    """A trace with a cluster that it fits.
+    """A trace and a cluster for it.
 
     Parameters
     ----------
     max_jobs, columns
-        As of :func:`traces`.
+        As for :func:`traces`.
     max_servers, max_gpus
-        As of :func:`clusters`, which have links if jobs have profiles or graphs.
+        As for :func:`clusters`, which have links if jobs have profiles or graphs.
     gpu_types
-        As of both.
+        As for both.
     is_fitting
-        Whether no job is wider than the cluster; else some are, by one GPU. A placement may
-        still refuse a job, or the types that it allows may not be there.
+        Whether every job has at most the GPUs of the cluster; else some have one more. A placement
+        may still refuse a job, and its allowed types may be missing.
 
     Returns
     -------
@@ -242,7 +242,7 @@ def workloads(
     Raises
     ------
     ValueError
-        As of :func:`traces`. ImportError without Hypothesis.
+        As for :func:`traces`. ImportError without Hypothesis.
 
     Examples
     --------
@@ -271,18 +271,18 @@ def states(
     *, policy: Any = "fifo-skip", placement: Any = "consolidated", max_instants: int = 12,
     **workload: Any,
 ) -> SearchStrategy[Simulation]:  # fmt: skip
-    """Open runs that have come to some instant: what a policy may find before it.
+    """Open runs at some instant: states in which a policy may have to decide.
 
-    The state stands in ``run.state``, the jobs in ``run.trace``, the servers in ``run.cluster``.
+    The state is in ``run.state``, the jobs in ``run.trace``, the servers in ``run.cluster``.
 
     Parameters
     ----------
     policy, placement
-        Of the run so far, as of :func:`gpusched.simulate`.
+        Of the run so far, as for :func:`gpusched.simulate`.
     max_instants
-        The most instants that lie behind it.
+        Maximum number of instants processed.
     workload
-        As of :func:`workloads`.
+        As for :func:`workloads`.
 
     Returns
     -------
@@ -292,7 +292,7 @@ def states(
     Raises
     ------
     ValueError, TypeError, ImportError
-        As of :func:`workloads` and :func:`gpusched.simulate`.
+        As for :func:`workloads` and :func:`gpusched.simulate`.
 
     Examples
     --------

@@ -199,11 +199,11 @@ def test_a_server_under_count_is_named():
 # Which row of which job becomes wrong in what way, and what is said of it.
 WRONG_ROWS = {
     "a server is lost early": (3, 1, lambda row: {"end_us": row["end_us"] - 1},
-                               "gang not whole: job 3 loses GPUs between"),
+                               "job not whole: job 3 loses GPUs between"),
     "a server comes late": (3, 1, lambda row: {"start_us": row["start_us"] + 1},
-                            "gang not whole: job 3 holds 4 of 8 GPUs"),
-    "too narrow": (1, 0, lambda row: {"mask": 0b0111}, "gang not whole: job 1 holds 3 of 4 GPUs"),
-    "too wide": (1, 0, lambda row: {"mask": 0b11111}, "gang not whole: job 1 holds 5 of 4 GPUs"),
+                            "job not whole: job 3 holds 4 of 8 GPUs"),
+    "too narrow": (1, 0, lambda row: {"mask": 0b0111}, "job not whole: job 1 holds 3 of 4 GPUs"),
+    "too wide": (1, 0, lambda row: {"mask": 0b11111}, "job not whole: job 1 holds 5 of 4 GPUs"),
     "GPUs beyond": (1, 0, lambda row: {"mask": 0b11110000}, "no such GPU: job 1"),
     "no GPU": (1, 0, lambda row: {"mask": 0}, "no such GPU: job 1"),
     "a server below": (1, 0, lambda row: {"server": -1}, "no such server: job 1"),
@@ -302,7 +302,7 @@ def test_preemption_by_a_non_preemptive_policy_is_named():
         (
             {"status": (1, 1), "reason": (1, 2)},
             ["rejected job runs: job 1",
-             "false reject: 'needs more GPUs than the cluster has', in truth 'it fits'"],
+             "false reject: 'needs more GPUs than the cluster has', expected 'it fits'"],
         ),
     ],
 )  # fmt: skip
@@ -356,7 +356,7 @@ def test_a_column_that_disagrees_with_the_log_is_named(name):
     result = preemptive()
     column = np.array(getattr(result.schedule, name))
     column[0] += 1
-    named(problems(result, **{name: column}), f"wrong {name}", f"job 0: {column[0]}, the log says")
+    named(problems(result, **{name: column}), f"wrong {name}", f"job 0: {column[0]}, the log has ")
     every = {name: np.array(getattr(result.schedule, name)) + 1}
     named(problems(result, **every), f"wrong {name}", "(and ")
 

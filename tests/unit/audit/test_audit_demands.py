@@ -72,10 +72,10 @@ def test_gpus_that_are_not_as_the_job_wants_them_of_each_server_are_named():
     uneven["mask"][second] = 0b1
     named(
         problems(result, uneven), "not its GPUs per node",
-        "job 0 holds 3 GPUs of server 0 from 0 us, its gpus_per_node is 2",
+        "job 0 holds 3 GPUs of server 0 from 0 us, but its gpus_per_node is 2",
     )  # fmt: skip
     found = problems(result, reason=with_value(result.schedule.reason, 2, 3))
-    named(found, "false reject", "in truth 'needs more servers with gpus_per_node GPUs")
+    named(found, "false reject", "expected 'needs more servers with gpus_per_node GPUs")
 
 
 def test_shares_that_are_more_than_a_gpu_are_named():
@@ -127,7 +127,7 @@ def test_a_width_outside_its_limits_is_named():
     row = wide(result)
     job = result.intervals["job"][row]
     found = problems(result, changed(result, row, mask=0b1111))
-    named(found, "width outside its limits", f"job {job} holds 4 GPUs")
+    named(found, "number of GPUs outside its limits", f"job {job} holds 4 GPUs")
 
 
 def test_a_resize_that_is_not_counted_is_named():
@@ -135,7 +135,7 @@ def test_a_resize_that_is_not_counted_is_named():
     job = int(np.argmax(result.schedule.resizes))
     count = result.schedule.resizes[job]
     found = problems(result, resizes=with_value(result.schedule.resizes, job, count - 1))
-    named(found, "wrong resizes", f"job {job}: {count - 1}, the log says {count}")
+    named(found, "wrong resizes", f"job {job}: {count - 1}, the log has {count}")
     assert not any(problem.startswith("wrong preemptions") for problem in found)
 
 
@@ -181,4 +181,4 @@ def test_a_job_without_a_figure_for_its_width_must_be_rejected():
     assert len(lacking)
     reason = with_value(result.schedule.reason, lacking[0], 3)
     found = problems(result, reason=reason)
-    named(found, "false reject", "in truth 'the speed knows no configuration for it'")
+    named(found, "false reject", "expected 'the speed knows no configuration for it'")

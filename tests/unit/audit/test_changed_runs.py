@@ -50,10 +50,10 @@ def test_who_goes_on_beside_a_change_of_policy_was_not_preempted():
     result = went_on()
     (warning,) = result.schedule.warnings
     moved = with_schedule(result, warnings=(warning.replace("at 5 s", "at 12 s"),))
-    assert "wrong preemptions: job 0: 1, the log says 0 (and 1 more)" in moved.audit().problems
+    assert "wrong preemptions: job 0: 1, the log has 0 (and 1 more)" in moved.audit().problems
     for claimed in (0, 2):
         forged = with_schedule(result, preemptions=np.array([claimed, 0], np.int32))
-        assert f"wrong preemptions: job 0: {claimed}, the log says 1" in forged.audit().problems
+        assert f"wrong preemptions: job 0: {claimed}, the log has 1" in forged.audit().problems
 
 
 LOST = "overrun_s=3,restart=work,cost_s=2"
@@ -145,9 +145,7 @@ def test_jobs_that_lose_their_gpus_to_a_policy_that_takes_over_are_no_fault_but_
     assert result.schedule.preemptions.tolist() == [1, 0, 0, 0]
     report = result.audit()
     assert report.ok
-    assert report.notes[-1] == (
-        "the policy was changed in the course of the run: its order is unchecked"
-    )
+    assert report.notes[-1] == ("the policy changed during the run: its order is unchecked")
     assert with_schedule(result, warnings=()).audit().problems[0] == (
         "non-preemptive policy preempts: job 0 has 2 intervals under sjf"
     )
@@ -448,5 +446,5 @@ def test_a_run_that_says_falsely_whether_it_saw_the_true_services_is_found(polic
     )  # fmt: skip
     for level in ("log", "decisions"):
         assert lie.audit(level=level).problems == [
-            f"wrong claim: clairvoyant is {lie.clairvoyant}, in truth {result.clairvoyant}"
+            f"wrong claim: clairvoyant is {lie.clairvoyant}, expected {result.clairvoyant}"
         ]

@@ -52,8 +52,11 @@ def test_a_run_is_decided_again_and_a_consistent_delay_is_named(policy, which):
 @pytest.mark.parametrize(
     ("how", "why"),
     [
-        ({"policy": "gavel"}, "policy gavel has no readable twin"),
-        ({"policy": "sjf", "predictor": "group-mean"}, "the trace does not hold what group-mean"),
+        ({"policy": "gavel"}, "policy gavel has no reference implementation"),
+        (
+            {"policy": "sjf", "predictor": "group-mean"},
+            "the trace lacks the predictions of group-mean",
+        ),
     ],
 )
 def test_what_is_not_shown_is_said(how, why):
@@ -108,7 +111,7 @@ def test_of_a_long_run_windows_are_decided_again_from_what_the_log_has(policy, p
     result = long_run(policy, placement)
     decisions.check(case := case_of(result), Course.of(case), most_looks=4_000)
     assert case.problems == []
-    assert case.notes[-2].endswith("begun from the log")
+    assert case.notes[-2].endswith("starting from the log")
 
 
 def test_a_late_decision_that_is_not_the_policys_is_named_by_a_window():
@@ -131,7 +134,9 @@ def test_a_placement_that_goes_by_all_jobs_is_not_shown_by_the_first():
     result = stored(gs.simulate(jobs, gs.Cluster.uniform(2, 4), policy="sjf", placement="fgd"))
     decisions.check(case := case_of(result), Course.of(case), most_looks=100)
     assert case.problems == []
-    assert case.notes[-1].startswith("decisions not shown: placement fgd goes by what all jobs ask")
+    assert case.notes[-1].startswith(
+        "decisions not shown: placement fgd depends on the requests of all"
+    )
     assert str(result.audit(level="decisions")) == "no problems"
 
 

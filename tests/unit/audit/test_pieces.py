@@ -256,7 +256,7 @@ def result() -> gs.Result:
 @pytest.mark.parametrize(("seed", "is_one"), [(2**64 - 1, True), (2**64, False)])
 def test_a_seed_has_64_bits(result, seed, is_one):
     problems = with_spec(result, seed=seed).audit().problems
-    assert (f"no such run: seed {seed} is not below 2^64" not in problems) == is_one
+    assert (f"no such run: seed {seed} must be below 2^64" not in problems) == is_one
 
 
 def test_decisions_have_the_columns_of_decisions_and_one_length(result):

@@ -218,7 +218,7 @@ def test_the_result_before_the_end_is_of_what_was_done():
     run.run_until(100)
     result = run.result()
     assert result.is_partial
-    assert any("not at its end" in warning for warning in result.schedule.warnings)
+    assert any("before its end" in warning for warning in result.schedule.warnings)
     assert int((result.schedule.status == 0).sum()) == run.state.num_finished > 0
     assert (result.schedule.finish_us[run.state.running] == -1).all()
     assert result.intervals["end_us"].max() <= 100e6
@@ -234,7 +234,7 @@ def test_learning_predictors_step_as_they_run_and_do_not_fork():
     run = gs.Simulation(jobs, CLUSTER, policy="sjf", predictor="group-mean")
     for _ in range(100):
         run.step()
-    with pytest.raises(ValueError, match="learns in the course"):
+    with pytest.raises(ValueError, match="learns during the run"):
         run.fork()
     run.run_until(run.now + 7200)
     run.run()
@@ -319,7 +319,7 @@ def test_a_policy_that_looks_ahead_is_told_of_no_new_jobs():
 
     run = opened(policy=Prophet())
     run.run_until(80)
-    with pytest.raises(ValueError, match="looks ahead"):
+    with pytest.raises(ValueError, match="is not causal"):
         run.submit(gs.Trace.from_columns([90.0], [1.0], [1]))
     run.run()
     assert run.result().digest == gs.simulate(JOBS, CLUSTER, policy=Prophet()).digest
@@ -401,7 +401,7 @@ THREE = {"submit_s": [0, 0, 5], "service_s": [60, 9, 9], "gpus": [4, 1, 1]}
 def test_policies_change_between_those_that_read_estimates_or_those_that_do_not():
     jobs = gs.Trace.from_columns(**THREE, estimate_s=[60, 9, 9])
     run = gs.Simulation(jobs, FOUR_GPUS, policy="easy")
-    with pytest.raises(ValueError, match="policy: fifo and easy do not both read estimates"):
+    with pytest.raises(ValueError, match="policy: of fifo and easy only one reads estimates"):
         run.set(policy="fifo")
 
 
@@ -438,13 +438,13 @@ def spec_of(policy: Any) -> Any:
 def test_another_run_is_told_from_one_by_what_differs():
     fifo, plain = spec_of("fifo"), spec_of(Plain())
     check_same(plain, plain)
-    with pytest.raises(ValueError, match="policy: sjf is not that of the specification: fifo"):
+    with pytest.raises(ValueError, match="policy: is sjf, but fifo in the specification"):
         check_same(fifo, spec_of("sjf"))
     (thing,) = plain.python
-    with pytest.raises(ValueError, match=r"policy: the specification has .*Plain, which is not"):
+    with pytest.raises(ValueError, match=r"policy: missing; the specification has .*Plain"):
         check_object(thing, None)
     (locked,) = spec_of(Locked()).python
-    with pytest.raises(ValueError, match=r"policy: .*Locked cannot be told from others"):
+    with pytest.raises(ValueError, match=r"policy: .*Locked has no stable digest"):
         check_object(locked, locked)
     check_object(locked, locked, takes_unreadable=True)
     with pytest.raises(ValueError, match=r"differs from the specification's .*Plain in name"):

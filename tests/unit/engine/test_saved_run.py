@@ -153,7 +153,7 @@ def test_callbacks_hear_what_is_new_alone(path):
 def test_objects_of_python_are_loaded_for_those_who_trust_them(kind, path):
     run = opened(**PYTHON[kind])
     run.save(path)
-    with pytest.raises(ValueError, match=r"monday\.run: holds objects of Python .*trust_python"):
+    with pytest.raises(ValueError, match=r"monday\.run: holds Python objects .*trust_python"):
         gs.resume(path)
     same(run, gs.resume(path, trust_python=True))
 
@@ -240,26 +240,26 @@ CANCEL = {"num_instants": 3, "at_us": 70_000_000, "job": 0}
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (put(version="0.0.1"), r"was saved by gpusched 0\.0\.1, and this is"),
-        (put(num_instants=10**9), "does not come to what was saved"),
+        (put(version="0.0.1"), r"saved by gpusched 0\.0\.1, but this is"),
+        (put(num_instants=10**9), "replay diverged from the saved state"),
         (put(num_instants=-1), "num_instants: -1"),
-        (put(num_instants=2), "does not come to what was saved"),
-        (put(clock_us=69_000_000), "does not come to what was saved"),
+        (put(num_instants=2), "replay diverged from the saved state"),
+        (put(clock_us=69_000_000), "replay diverged from the saved state"),
         (put(clock_us=2**63 - 1), "clock_us"),
         (put(reached="0" * 64, libraries="9"), "saved with Python 9, and this is Python 3"),
         (put(changes=[CANCEL]), "at_us: another instant comes first"),
         (put(changes=[CANCEL | {"at_us": 0}]), "at_us: the instant is over"),
         (put(changes=[CANCEL | {"job": 10**6}]), "."),
-        (put(changes=[CANCEL | {"job": -1}]), "job: -1 is no row"),
+        (put(changes=[CANCEL | {"job": -1}]), "job: -1 is not a row"),
         (put(changes=[CANCEL | {"policy": "fifo"}]), "job, policy"),
         (put(changes=[CANCEL | {"num_instants": 2**62}]), "changes: must be in the order"),
         (put(changes=[{"num_instants": 3, "at_us": 0, "policy": "fifi"}]), "did you mean"),
         (put(extra=1), "unknown field `extra`"),
         (put(verify=1), r"Expected `bool`"),
         (lambda header: header["spec"].update(seed=5), "does not come|."),
-        (lambda header: header["spec"].update(policy="python:Own"), "python.policy is missing"),
+        (lambda header: header["spec"].update(policy="python:Own"), "python.policy: missing"),
         (lambda header: header["spec"].update(predictor="forest@0123"), "forest@0123"),
-        (lambda header: header["spec"]["trace"].update(sha256="0" * 64), "fingerprint"),
+        (lambda header: header["spec"]["trace"].update(sha256="0" * 64), "the stored digest"),
         (lambda header: header["trace"].update(label_names={"user": []}), "trace.user"),
     ],
 )  # fmt: skip

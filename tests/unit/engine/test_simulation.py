@@ -413,5 +413,5 @@ def test_names_of_the_package_stay():
     for name in ("fifo", "gavel", "consolidated", "oracle", "forest", "mean_jct_s", "no such name"):
         gs.unregister(name)
     assert [list(kind()) for kind in kinds] == before
-    with pytest.raises(TypeError, match="unregister: a name must be a text, not 3"):
+    with pytest.raises(TypeError, match="unregister: expected a name, not 3"):
         gs.unregister(3)

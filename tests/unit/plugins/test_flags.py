@@ -70,9 +70,9 @@ def test_a_class_says_by_attributes_what_it_does(make, attributes, expected):
          "order own: flags: unknown flag 'clairvoiant'; did you mean 'clairvoyant'"),
         (placement, {"flags": ("scater",)}, ValueError, "placement own: flags: unknown flag"),
         (scheduler, {"flags": "preemptive"}, TypeError,
-         "scheduler own: flags: expected a tuple of texts, not 'preemptive'"),
-        (scheduler, {"flags": None}, TypeError, "expected a tuple of texts, not None"),
-        (scheduler, {"flags": (1,)}, TypeError, "expected texts, not 1"),
+         "scheduler own: flags: expected a tuple of strings, not 'preemptive'"),
+        (scheduler, {"flags": None}, TypeError, "expected a tuple of strings, not None"),
+        (scheduler, {"flags": (1,)}, TypeError, "expected strings, not 1"),
         (scheduler, {"flags": ("places",)}, ValueError,
          "'places' is not for a scheduler of Python; allowed: preemptive, non-preemptive,"),
         (placement, {"flags": ("pooled",)}, ValueError, "'pooled' is not for a placement"),
@@ -148,11 +148,11 @@ def run(kind: str, plug_in: Any) -> gs.Result:
 )
 def test_a_misspelt_attribute_is_named_with_the_nearest(kind, wrong, right):
     made = type("Mine", (BASES[kind],), {**METHODS[kind], wrong: "fixed"})
-    told = f"Mine: nothing reads '{wrong}'; did you mean '{right}'"
+    told = f"Mine: unknown attribute '{wrong}'; did you mean '{right}'"
     with pytest.raises(ValueError, match=told):
         run(kind, made())
     register = getattr(gs, f"register_{kind}")
-    with pytest.raises(ValueError, match=f"{kind} mine: nothing reads '{wrong}'"):
+    with pytest.raises(ValueError, match=f"{kind} mine: unknown attribute '{wrong}'"):
         register("mine")(made)
 
 
@@ -161,7 +161,7 @@ def test_a_misspelt_attribute_is_named_with_the_nearest(kind, wrong, right):
 )
 def test_a_misspelt_method_is_named_with_the_nearest_and_a_missing_one_refused(kind, wrong):
     made = type("Mine", (BASES[kind],), {wrong: next(iter(METHODS[kind].values()))})
-    with pytest.raises(ValueError, match=f"nothing reads '{wrong}'; did you mean"):
+    with pytest.raises(ValueError, match=f"unknown attribute '{wrong}'; did you mean"):
         run(kind, made())
     without = type("Mine", (BASES[kind],), {"keyy": rank})
     with pytest.raises(TypeError, match=r"is missing in python:Mine; it has keyy"):
@@ -203,9 +203,11 @@ def test_misspelt_parameters_of_a_scheduler_are_refused(told, message):
 
 
 def test_misspelt_names_of_a_predictor_are_refused_where_it_is_made():
-    with pytest.raises(ValueError, match="nothing reads 'predct'; did you mean 'predict'"):
+    with pytest.raises(ValueError, match="unknown attribute 'predct'; did you mean 'predict'"):
         type("Mine", (gs.Predictor,), {"predct": None})
-    with pytest.raises(ValueError, match="nothing reads 'need_truth'; did you mean 'needs_truth'"):
+    with pytest.raises(
+        ValueError, match="unknown attribute 'need_truth'; did you mean 'needs_truth'"
+    ):
         type("Mine", (gs.Predictor,), {"need_truth": True})
 
     class Mine(gs.Predictor):
@@ -254,9 +256,9 @@ def test_what_it_says_is_read_and_what_is_no_field_refused():
     assert str(found) == "arrivals, multiples of `period_s`"
     both = timed("Both", at_finishes=True, least_run="period_s")
     found = describe(both, "scheduler", "both").preemption
-    assert str(found) == "finishes, of jobs that have run for `period_s` or longer"
+    assert str(found) == "finishes, when jobs have run for `period_s` or longer"
     wrong = timed("Unknown", period="slot_s")
-    said = "scheduler unknown: preemption: it has no parameter 'slot_s'; it has: period_s"
+    said = "scheduler unknown: preemption: unknown parameter 'slot_s'; known: period_s"
     with pytest.raises(ValueError, match=said):
         describe(wrong, "scheduler", "unknown")
     heir = describe(type("Heir", (told,), {}), "scheduler", "heir").preemption

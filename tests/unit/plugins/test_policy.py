@@ -475,8 +475,7 @@ def test_what_the_papers_have_now_is_said_to_be_there():
         [sys.executable, "-W", "ignore", "-c", LEFT], capture_output=True, text=True, timeout=120
     )
     assert done.stdout.splitlines() == [
-        "ValueError unknown policy 'chronus-leases'; it is in the distribution gpusched-papers: "
-        "pip install gpusched-papers",
+        "ValueError unknown policy 'chronus-leases'; install it with: pip install gpusched-papers",
         "ImportError gpusched.online.exact needs gpusched_papers: pip install gpusched-papers",
     ], done.stderr
 

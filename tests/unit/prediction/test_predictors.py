@@ -553,7 +553,7 @@ def test_while_nothing_has_finished_an_hour_of_iterations_of_a_second_is_predict
 
 
 def test_a_speed_without_iterations_is_refused():
-    with pytest.raises(ValueError, match=r"counts=iterations: under speed 'fixed' jobs have no it"):
+    with pytest.raises(ValueError, match=r"counts=iterations: jobs have no iterations under speed"):
         run(trainings(), "forest:counts=iterations", speed="fixed")
 
 

@@ -77,7 +77,7 @@ def test_a_strip_per_policy_reaches_the_peak(name, comparison):
     for row, result in zip(rows.values(), comparison.results.values(), strict=True):
         assert 1 < len(row["x"]) == len(row["y"]) <= 100
         assert max(row["y"]) == getattr(result.series, column).max()
-    assert "the first, the lowest, the highest and the last step" in caption_of(chart)
+    assert "the first, lowest, highest and last step" in caption_of(chart)
     assert chart.to_dict()["facet"]["row"]["field"] == "policy"
 
 
@@ -169,7 +169,7 @@ def test_users_beyond_the_first_share_a_line(comparison):
     assert ends_of(chart, "y")[-1].startswith(f"{num_others:,} others (")
     assert f"the other {num_others:,} share the last line" in caption_of(chart)
     trace = gs.Trace.from_columns([0.0], [5.0], [1])
-    with pytest.raises(ValueError, match="it has no users"):
+    with pytest.raises(ValueError, match="the trace has no users"):
         gs.plot.wait_by_user(compare(trace, gs.Cluster.uniform(1, 8), ["fifo"]))
 
 
@@ -262,8 +262,8 @@ def test_a_window_has_a_begin_an_end_or_both(two_servers, window, ends):
         ({"window_s": (0, float("inf"))}, "window_s: must be two increasing times in seconds"),
         ({"from_s": 7, "to_s": 7}, "must be two increasing times"),
         ({"from_s": 1, "window_s": (0, 5)}, "window_s: cannot be combined with from_s and to_s"),
-        ({"servers": [2]}, "there is no server 2; the last one is 1"),
-        ({"servers": [-1]}, "there is no server -1"),
+        ({"servers": [2]}, "unknown server 2; the last one is 1"),
+        ({"servers": [-1]}, "unknown server -1"),
         ({"servers": []}, "servers: expected ids of servers"),
         ({"most_bars": 0}, "most_bars: must be between 1 and 1,500, not 0"),
         ({"most_bars": 1_501}, "most_bars: must be between 1 and 1,500, not 1501"),
@@ -297,7 +297,7 @@ def test_in_a_window_that_was_asked_for_the_least_bars_are_left_out(comparison):
         assert 10 == len(rows[label]["job"]) < len(every[label]["job"]) < MOST_BARS
     assert min(areas(some)) >= sorted(areas(whole))[-10] * 0.999
     num_left_out = sum(len(row["job"]) for row in every.values()) - 30
-    assert f"{num_left_out:,} bars of the least area are left out" in caption_of(some)
+    assert f"{num_left_out:,} bars with the smallest area are left out" in caption_of(some)
 
 
 def test_one_policy_is_shown_and_a_menu_has_the_others(comparison):

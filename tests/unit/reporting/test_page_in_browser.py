@@ -105,7 +105,7 @@ def test_the_check_of_what_is_outside_can_fail(tab, report):
 def test_the_headline_is_seen_without_scrolling(tab, report, width):
     tab.open(report, width, 800)
     text = tab.evaluate("document.getElementById('headline').innerText")
-    assert text.startswith("Of the policies that could be deployed, 2d-las:preset=lucid has")
+    assert text.startswith("Of the deployable policies, 2d-las:preset=lucid has")
     assert tab.evaluate("document.getElementById('headline').getBoundingClientRect().bottom") < 800
 
 

@@ -57,7 +57,9 @@ def test_a_checkout_without_the_script_says_how_to_make_it(comparison, tmp_path,
     assets = files("gpusched.reporting").joinpath("assets")
     shutil.copytree(assets, tmp_path / "assets", ignore=shutil.ignore_patterns("vega.js"))
     monkeypatch.setattr("gpusched.reporting.page.files", lambda package: tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"vega\.js, .*makes it by: python cmake/vega\.py$"):
+    with pytest.raises(
+        FileNotFoundError, match=r"vega\.js, .*make it with: python cmake/vega\.py$"
+    ):
         write_report(comparison, tmp_path / "report.html")
     assert not (tmp_path / "report.html").exists()
 
@@ -141,7 +143,8 @@ def test_the_table_has_a_row_per_policy_and_marks(page):
     assert re.search(r'<td class="best" data-value="[\d.]+">[\d.]+ (?:h|min)\*</td>', fifo + las)
     assert (
         '<tr class="chosen"><th scope="row">2d-las:preset=lucid&nbsp;'
-        '<abbr title="by default not quite as published">≈</abbr> <small>lowest to deploy'
+        '<abbr title="default parameters deviate from the publication">≈</abbr> '
+        "<small>lowest deployable"
     ) in las
     assert "†" not in las
     assert "small" not in fifo
@@ -300,11 +303,11 @@ def test_the_figures_of_contention_show_its_figures(crowded):
     [
         (
             ("fifo", "srtf", "2d-las:preset=lucid"),
-            "Of the policies that could be deployed, 2d-las:preset=lucid has the lowest mean JCT "
+            "Of the deployable policies, 2d-las:preset=lucid has the lowest mean JCT "
             "in this trace: ",
-            r"srtf †, which sees the true service times, has [\d.]+ h\.$",
+            r"srtf †, which uses true run times, has [\d.]+ h\.$",
         ),
-        (("fifo", "srtf"), "fifo, the only one of these that could be deployed, has", "†.*$"),
+        (("fifo", "srtf"), "fifo, the only deployable one of these, has", "†.*$"),
         (
             ("fifo", "2d-las:preset=lucid"),
             "2d-las:preset=lucid has the lowest mean JCT in this trace: ",
@@ -321,7 +324,7 @@ def test_the_best_that_could_be_deployed_comes_first(comparison, chosen, begin, 
 def test_the_headline_never_claims_too_much(comparison):
     row = comparison.summaries["2d-las:preset=lucid"]
     (line,) = headline(comparison)
-    claim = re.search(r"No schedule of these jobs can lower that by more than ([\d.]+) %", line)
+    claim = re.search(r"No schedule of these jobs can lower it by more than ([\d.]+)%", line)
     bound, mean = row["lower_bound_mean_jct_s"], row["mean_jct_s"]
     assert float(claim[1]) / 100 >= 1 - bound / mean > float(claim[1]) / 100 - 0.0011
 
@@ -329,7 +332,7 @@ def test_the_headline_never_claims_too_much(comparison):
 def test_where_none_could_be_deployed_that_is_said():
     trace = gs.Trace.from_columns([0, 0, 0], [8, 1, 4], [1, 1, 1])
     (line,) = headline(compare(trace, gs.Cluster.uniform(1, 1), ["srtf", "sjf"]))
-    assert line.startswith("None of these policies could be deployed: all see the true service")
+    assert line.startswith("None of these policies is deployable: all use true run")
     assert "Of them, srtf † has the lowest mean JCT in this trace" in line
 
 
@@ -347,9 +350,9 @@ def test_the_headline_bounds_the_deadlines_met():
     trace = gs.Trace.from_columns([0, 0, 0], [8, 1, 4], [1, 1, 1], deadline_s=[20, 3, 2])
     _, line = headline(compare(trace, gs.Cluster.uniform(1, 1), ["fifo", "sjf"]))
     assert line == (
-        "fifo, the only one of these that could be deployed, has the most deadlines met: 33.3 %. "
-        "No schedule of these jobs meets more than 66.7 %. "
-        "sjf †, which sees the true service times, meets 66.7 %."
+        "fifo, the only deployable one of these, has the most deadlines met: 33.3%. "
+        "No schedule of these jobs meets more than 66.7%. "
+        "sjf †, which uses true run times, meets 66.7%."
     )
 
 
@@ -376,7 +379,7 @@ def compared() -> Comparison:
 
 @pytest.mark.parametrize(
     ("by", "title"),
-    [("gpus", "number of GPUs"), ("queue", "queue"), ("type", "GPU type that jobs held")],
+    [("gpus", "number of GPUs"), ("queue", "queue"), ("type", "GPU type of the job")],
 )
 def test_a_table_has_the_percentiles_of_each_group_under_each_policy(compared, by, title):
     rows = rows_of(wait_tables(compared), title)
@@ -397,7 +400,7 @@ def test_what_all_jobs_share_has_no_table_and_many_users_are_cut():
     trace = gs.Trace.from_columns(range(100), [60] * 100, [8] * 100, user=users)
     page = wait_tables(gs.compare(trace, gs.Cluster.uniform(2, 8), ["fifo"]))
     assert len(rows_of(page, "user")) == MOST_GROUPS
-    assert "20 more, of less GPU time, are not shown." in page
+    assert "20 more with less GPU time are not shown." in page
     assert "<u1>" not in page
     assert "&lt;u1&gt;" in page
     for absent in ("queue", "group", "GPU type", "month"):
@@ -426,7 +429,7 @@ def test_policies_that_depart_from_what_was_published_are_marked():
     names = [policy_name(label, result) for label, result in compared.results.items()]
     assert names == ["fifo", "srtf †", "themis-greedy †≈"]
     said = [note for note in footnotes(compared) if note.startswith("≈")]
-    assert said[0] == "≈ by default not quite as published"
+    assert said[0] == "≈ default parameters deviate from the publication"
     assert said[1:] == [f"≈ themis-greedy: {gs.policies()['themis-greedy'].differs}"]
     assert not any("≈" in note for note in footnotes(compared.select(("fifo", "srtf"))))
 
@@ -437,7 +440,7 @@ def test_tables_of_the_report_have_the_same_marks():
     plain = [re.sub("<[^>]*>", "", name).replace("&nbsp;", " ") for name in shown]
     assert plain == [policy_name(label, result) for label, result in compared.results.items()]
     assert [re.findall('title="([^"]*)"', name)[-1:] for name in shown[2:]] == [
-        ["by default not quite as published"]
+        ["default parameters deviate from the publication"]
     ] * 2
 
 

@@ -382,7 +382,7 @@ def test_a_trace_that_each_seed_has_of_its_own_is_no_axis(runs):
         pl.when(pl.col("seed") > 3).then(pl.lit("b")).otherwise(pl.lit("a")).alias("trace")
     )
     assert "trace" in varying(two)
-    with pytest.raises(ValueError, match="differ in what this picture does not show"):
+    with pytest.raises(ValueError, match="differ in axes that this chart does not show"):
         gs.plot.lines(two, x="load", where=SMALL)
 
 
@@ -422,33 +422,33 @@ MIXED = example_runs(failed=False)
 @each(
     ("picture", "arguments", "message"),
     [
-        ("lines", {"metric": "mean_jtc_s"}, "no numbers 'mean_jtc_s'; did you mean 'mean_jct_s'"),
-        ("lines", {"source": MIXED, "metric": "cluster", "where": SMALL}, "no numbers 'cluster'"),
+        ("lines", {"metric": "mean_jtc_s"}, "column 'mean_jtc_s'; did you mean 'mean_jct_s'"),
+        ("lines", {"source": MIXED, "metric": "cluster", "where": SMALL}, "column 'cluster"),
         ("lines", {"x": "lod"}, "x: no axis 'lod'; did you mean 'load'"),
-        ("lines", {"baseline": "fifi"}, "no run is under 'fifi'; did you mean 'fifo'"),
+        ("lines", {"baseline": "fifi"}, "no run under 'fifi'; did you mean 'fifo'"),
         ("lines", {"show": "share"}, "show: must be"),
         ("lines", {"level": 2.0}, "level"),
         ("lines", {"method": "x"}, "method"),
         ("lines", {"source": 3}, "expected a SweepResult or a Polars frame"),
         ("lines", {"source": few_runs().drop("policy")}, "no column 'policy'"),
         ("lines", {"source": few_runs().clear()}, "there is no run"),
-        ("lines", {"source": ALIKE.drop("load")}, "x: the runs have no axis to draw along"),
-        ("lines", {"source": MIXED, "x": "load"}, r"what this picture does not show \(cluster"),
+        ("lines", {"source": ALIKE.drop("load")}, "x: the runs do not differ in any axis"),
+        ("lines", {"source": MIXED, "x": "load"}, r"axes that this chart does not show \(cluster"),
         ("pareto", {}, "load: "),
         ("sensitivity", {"base": {"lode": 1}}, "do not differ in 'lode'"),
-        ("sensitivity", {"source": ALIKE}, "the runs differ in no parameter"),
-        ("sensitivity", {"base": {"load": 0.8}}, r"base: no run that did not fail is at \{'load'"),
+        ("sensitivity", {"source": ALIKE}, "the runs do not differ in any parameter"),
+        ("sensitivity", {"base": {"load": 0.8}}, r"base: no successful run is at \{'load'"),
         ("sensitivity", {"where": {"load": 0.8}}, r"where: no run has load 0.8; .* \[0.7, 0.9\]"),
-        ("sensitivity", {"where": {"load": []}}, r"where: no run is left by \{'load': \[\]\}"),
+        ("sensitivity", {"where": {"load": []}}, r"where: no run matches \{'load': \[\]\}"),
         ("sensitivity", {"where": {"lod": 1}}, "no column 'lod'; did you mean"),
-        ("forest_plot", {"source": ALIKE, "baseline": "las"}, "policy beside the baseline 'las'"),
+        ("forest_plot", {"source": ALIKE, "baseline": "las"}, "only the baseline 'las' has runs"),
         ("forest_plot", {"baseline": "fifo", "by": ["x"]}, "by: no axis 'x'"),
         ("cdf_over_seeds", {"source": {"fifo": [3]}}, "fifo: expected results"),
         ("cdf_over_seeds", {"quantity": "x"}, "quantity: must be"),
         ("cdf_over_seeds", {"source": {"fifo": []}, "quantity": "jct"}, "quantity: must be 'jct"),
         (
             "cdf_over_seeds", {"source": {"fifo": []}, "where": {"load": 1}},
-            "where: results have no axes; choose among them yourself",
+            "where: applies to studies only; select among the results instead",
         ),
     ],
 )  # fmt: skip
@@ -467,7 +467,7 @@ def test_a_picture_of_too_many_settings_is_refused():
             "mean_jct_s": [1.0 + i for i in range(len(loads))],
         }
     )
-    with pytest.raises(ValueError, match=r"399 rows are more than .* choose some settings with"):
+    with pytest.raises(ValueError, match=r"399 rows, at most .* choose settings with"):
         gs.plot.forest_plot(many, baseline="fifo")
 
 
@@ -477,5 +477,5 @@ def test_more_points_than_a_chart_has_room_for_are_refused():
         "load": [load / 1_000 for load in range(1_001) for _ in range(2)],
         "mean_jct_s": [1.0 + i for i in range(2_002)],
     })  # fmt: skip
-    with pytest.raises(ValueError, match=r"2,002 points are more than 2,000: choose some with"):
+    with pytest.raises(ValueError, match=r"2,002 points, at most 2,000 are possible; select with"):
         gs.plot.lines(many)

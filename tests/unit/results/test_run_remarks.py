@@ -163,8 +163,8 @@ def test_models_of_jobs_that_no_named_speed_reads_are_told_by_every_way_to_run(k
         model = gs.model.JobProfile("m", throughput={"gpu": {n: float(n) for n in range(1, 9)}})
         jobs, other = jobs.with_profiles([model], seed=1), "table"
     said = (
-        f"no speed is named: every job runs for its service, and the "
-        f"{'graph' if kind == 'graph' else 'profile'}s of the trace are not read; name one, "
+        f"no speed is named: every job runs for its service, ignoring the "
+        f"{'graph' if kind == 'graph' else 'profile'}s of the trace; name one, "
         f"such as {other}, or fixed"
     )
     with pytest.warns(gs.RunWarning, match=said):

@@ -164,7 +164,7 @@ def test_a_policy_under_which_jobs_pile_up_is_marked_and_no_candidate():
     compared = compare_runs(growing(runs_of(loads=(0.7,)), 1.3), "mean_jct_s", baseline="fifo")
     assert compared.frame["growth"].to_list() == [1.0, 1.0, 1.3]
     assert compared.frame["is_beaten"].to_list() == [True, False, None]
-    said = "jobs pile up (growth 1.3): its figures hold for this length alone"
+    said = "jobs pile up (growth 1.3): its metrics depend on the trace length"
     assert compared.frame["warnings"].to_list() == [[], [], [said]]
     assert "| growth |" in compared.table()
     assert "Growth: jobs pile up" in compared.table()
@@ -188,7 +188,7 @@ def test_the_headline_says_what_the_seeds_allow():
     )
     few = runs_of(range(5), loads=(0.7,))
     assert headline(few, baseline="fifo") == (
-        "5 seeds cannot tell policies apart; 7 can for 3 comparisons."
+        "5 seeds cannot distinguish policies; at least 7 are needed for 3 comparisons."
     )
 
 
@@ -197,12 +197,12 @@ def test_the_headline_calls_nothing_best_where_there_is_no_choice():
     sees = one.with_columns(clairvoyant=pl.col("policy") != "fifo")
     assert headline(sees, baseline="fifo") == (
         "Of these only fifo could be deployed; nothing to choose. Clairvoyant srtf is typically "
-        "0.59 times fifo: so much could estimates bring at most."
+        "0.59 times fifo: the most that better estimates could bring."
     )
     piled = headline(growing(runs_of(), 1.7), by=["load"], baseline="fifo")
     assert piled.startswith(
-        "At load 0.7, 0.9 jobs pile up under srtf (growth 1.7): its figures hold for this length "
-        "alone. Of these, on this workload, sjf is best at all 2 loads"
+        "At load 0.7, 0.9 jobs pile up under srtf (growth 1.7): its metrics depend on the trace "
+        "length. Of these, on this workload, sjf is best at all 2 loads"
     )
 
 
@@ -211,16 +211,16 @@ def test_the_headline_names_settings_in_which_one_is_best_and_those_in_which_non
     alike = pl.when(pl.col("load") == 0.9).then(7200.0 + pl.col("seed")).otherwise("mean_jct_s")
     mixed = runs.with_columns(mean_jct_s=alike)
     assert headline(mixed, by=["load"], baseline="fifo") == (
-        "Of these, on this workload, srtf is best at load 0.7; elsewhere none can be told apart."
+        "Of these, on this workload, srtf is best at load 0.7; elsewhere there is no clear best."
     )
     equal = mixed.filter(pl.col("load") == 0.9)
     assert headline(equal, baseline="fifo") == (
-        "None can be told from the best: fifo, sjf, srtf. They are within 5 % of fifo."
+        "Not distinguishable from the best: fifo, sjf, srtf. They are within 5% of fifo."
     )
     noise = np.random.default_rng(1).lognormal(0.0, 0.5, len(equal))
     text = headline(equal.with_columns(mean_jct_s=pl.col("mean_jct_s") * noise), baseline="fifo")
     assert re.fullmatch(
-        r"None can be told .*: fifo, sjf, srtf\. Differences from fifo of more than \d+% are "
+        r"Not distinguishable .*: fifo, sjf, srtf\. Differences from fifo of more than \d+% are "
         r"excluded\.", text,
     )  # fmt: skip
 
@@ -287,16 +287,16 @@ def said(runs, metric="mean_jct_s", **options):
 
 def test_few_seeds_say_what_their_range_reaches():
     text = said(runs_of(range(3)), baseline="fifo")
-    assert "3 seeds: the limits are their range, which reaches 75 %" in text
-    assert "3 seeds cannot tell policies apart; 8 can for 4 comparisons" in text
+    assert "3 seeds: the limits are their range, which covers only 75%" in text
+    assert "3 seeds cannot distinguish policies; at least 8 are needed for 4 comparisons" in text
     assert "a single seed: no interval" in said(runs_of([1]))
     assert said(runs_of(), baseline="fifo") == ""
 
 
 def test_loads_that_are_not_stable_are_named():
-    assert "not stable at load 1.01 (30 runs)" in said(runs_of(loads=(0.7, 1.01)))
+    assert "overloaded at load 1.01 (30 runs)" in said(runs_of(loads=(0.7, 1.01)))
     text = said(runs_of(loads=(1.01, 1.04)))
-    assert "not stable at load 1.01, 1.04 (60 runs)" in text
+    assert "overloaded at load 1.01, 1.04 (60 runs)" in text
     full = runs_of(loads=(0.7,), allocation=0.999)
     for no_load in (full.drop("load"), full.with_columns(load=pl.lit(None, pl.Float64))):
         (line,) = compare_runs(no_load, "mean_jct_s").warnings
@@ -319,7 +319,7 @@ def test_a_weak_quantile_is_said():
     few = runs.with_columns(jobs=200)
     assert "of 200 jobs of a run about 2 lie beyond it" in said(few, "p99_jct_s")
     assert said(runs, "p99_jct_s") == said(few, "p50_jct_s") == ""
-    assert "max_jct_s is a single job of each run" in said(runs, "max_jct_s")
+    assert "max_jct_s is an extreme value: it grows" in said(runs, "max_jct_s")
 
 
 def test_means_of_different_jobs_are_said():
@@ -342,11 +342,11 @@ def test_means_of_different_jobs_are_said():
             "no run has policy 'fif'; did you mean 'fifo'",
         ),
         (lambda runs: compare_runs(runs, "mean_jct_s", by=["policy"]), "is the axis"),
-        (lambda runs: compare_runs(runs.drop("seed"), "mean_jct_s"), "no column 'seed'"),
-        (lambda runs: compare_runs(runs.clear(), "mean_jct_s"), "there are none"),
+        (lambda runs: compare_runs(runs.drop("seed"), "mean_jct_s"), "column 'seed' is missing"),
+        (lambda runs: compare_runs(runs.clear(), "mean_jct_s"), "must not be empty"),
         (
             lambda runs: compare_runs(pl.concat([runs, runs]), "mean_jct_s", by=["load"]),
-            "nothing tells them apart",
+            "no column distinguishes them",
         ),
         (lambda runs: compare_runs(runs, "mean_jct_s", better="less"), "'lower', 'higher'"),
         (
@@ -413,8 +413,8 @@ def test_a_markdown_table_is_what_a_paper_would_print():
     assert notes == [
         "Typical: Hodges-Lehmann of the logarithms, with 95% intervals.",
         "",
-        "Ratios are of runs on the same jobs; p: exact signed-rank, Holm for 1 comparison; "
-        "* of at most 0.05.",
+        "Ratios compare runs on the same jobs; p: exact signed-rank, Holm for 1 comparison; "
+        "*: p at most 0.05.",
         "",
         "Bold: not beaten significantly and by 2% or more.",
     ]
@@ -442,7 +442,7 @@ def test_a_seed_that_holds_most_of_the_sum_is_marked():
     stuck = {**JCT, "fifo": [7200.0, 7560.0, 7380.0, 7290.0, 7270.0, 76500.0]}
     text = compared(columns=stuck).table()
     assert "| 21.2 h ! |" in text
-    assert "One seed holds more than a third of the sum" in text
+    assert "One seed contributes more than a third of the sum" in text
     assert "!" not in compared().table()
 
 
@@ -451,7 +451,7 @@ def test_seeds_that_are_too_few_have_neither_a_p_nor_a_star():
     text = compared(columns=few).table()
     assert "| 5/5 | - |" in text
     assert "of at most 0.05" in text
-    assert "5 seeds cannot tell policies apart; 6 can for 1 comparison." in text
+    assert "5 seeds cannot distinguish policies; at least 6 are needed for 1 comparison." in text
 
 
 def test_every_row_of_a_table_has_as_many_cells_as_its_heading():

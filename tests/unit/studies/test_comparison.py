@@ -353,10 +353,10 @@ def test_every_policy_is_broken_down(swapped):
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (["srft"], {}, "policy: 'srft' is not compared; did you mean 'srtf'"),
-        (["srtf"], {"baseline": "sjf"}, "baseline: 'sjf' is not compared"),
+        (["srft"], {}, "policy: no result of 'srft'; did you mean 'srtf'"),
+        (["srtf"], {"baseline": "sjf"}, "baseline: no result of 'sjf'"),
         ([], {}, "policy: name one of srtf, easy"),
-        (["fifo"], {"baseline": "fifo"}, "policy: fifo is the baseline itself"),
+        (["fifo"], {"baseline": "fifo"}, "policy: fifo is the baseline"),
         (["srtf"], {"by": "users"}, "by: unknown 'users'"),
         (["srtf"], {"limit": 2.5}, "limit"),
     ],
@@ -432,7 +432,7 @@ def test_groups_and_losers_are_of_its_jobs(part, inside):
 def test_the_report_says_which_part_it_is_of(part, inside, tmp_path):
     page = render_report(part)
     said = (
-        "metrics: of the run after a warm-up of 6 h and until 2 h before the last "
+        "metrics cover the run after a warm-up of 6 h and until 2 h before the last "
         f"submission; {inside.sum()} jobs submitted in it"
     )
     assert said in page
@@ -458,7 +458,7 @@ def test_a_part_without_jobs_is_refused_before_anything_runs(day, monkeypatch):
         gs.compare(day, CLUSTER, ["fifo"], warm_up_s=1e8)
     with pytest.raises(ValueError, match=r"last 1e\+08 s \(tail_s\)"):
         gs.size(day, "p95_wait_s < 600", tail_s=1e8)
-    with pytest.raises(ValueError, match="goal: makespan_s is of whole runs"):
+    with pytest.raises(ValueError, match="goal: makespan_s is defined for whole runs only"):
         gs.size(day, "makespan_s < 600", warm_up_s=60)
 
 
@@ -497,7 +497,7 @@ def test_a_size_meets_the_goal_in_the_part(day):
     ("change", "message"),
     [
         ("policy=esay", "change policy=esay: .*did you mean 'easy'"),
-        ("servers=many", r"change servers=many: must be a number, or how much to add"),
+        ("servers=many", r"change servers=many: must be a number or a difference"),
         ("estimates=*2", r"change estimates=\*2: the trace has no estimates"),
     ],
 )
@@ -620,7 +620,7 @@ def test_a_placement_that_cannot_be_copied_for_several_runs_is_named():
             self.lock = threading.Lock()
 
     gs.compare(TURNED, SERVERS, ["fifo"], placement=Locked())
-    with pytest.raises(TypeError, match="Locked: each of several runs takes a copy"):
+    with pytest.raises(TypeError, match="Locked: each of several runs needs its own copy"):
         gs.compare(TURNED, SERVERS, ["fifo", "sjf"], placement=Locked())
 
 
@@ -682,5 +682,5 @@ def test_ten_parts_of_a_trace_say_how_far_the_order_of_policies_holds():
     assert made["tenths"]["srtf"]["low"] == tenths["srtf"].typical.low
     assert made["same_jobs"] == {"num": 3_000, "num_others": 0, "share_of_others": 0.0}
     assert "tenths" not in found.select([]).to_dict()
-    with pytest.raises(ValueError, match="baseline: 'strf' is no result; did you mean 'srtf'"):
+    with pytest.raises(ValueError, match="baseline: no result of 'strf'; did you mean 'srtf'"):
         found.tenths("strf")

@@ -146,7 +146,7 @@ def test_policies_that_rank_by_run_times_are_tried_only_where_they_can_know_them
     assert {case.policy for case in found.cases} == set(NAMES) - {"sjf", "swf"}
     assert found.best.policy == "fifo"
     assert {case.policy for case in found.cases if case.clairvoyant} == {"easy", "conservative"}
-    told = "the trace has no estimates: in easy and conservative true run times stand for them"
+    told = "the trace has no estimates: easy and conservative use true run times instead"
     assert any(remark.startswith(told) for remark in found.remarks)
 
 
@@ -219,7 +219,7 @@ def test_waits_below_the_resolution_count_as_none():
 
 def test_waits_that_capacity_does_not_explain_are_told(site):
     found = gs.fidelity(with_waits(site, np.asarray(site.source_wait_us) + 10**12))
-    assert any("something else than capacity" in remark for remark in found.remarks)
+    assert any("something other than capacity" in remark for remark in found.remarks)
 
 
 def test_a_cluster_that_was_larger_once_is_taken_for_the_usual_one():
@@ -233,7 +233,7 @@ def test_a_cluster_that_was_larger_once_is_taken_for_the_usual_one():
     found = gs.fidelity(with_waits(trace, np.where(late, larger, usual)), tail_s=0)
     assert found.peak_gpus > SITE.num_gpus
     assert found.best.cluster.num_gpus < found.peak_gpus
-    assert any("the capacity was not always the same" in remark for remark in found.remarks)
+    assert any("the capacity varied" in remark for remark in found.remarks)
 
 
 def test_the_tables_hold_what_was_compared(found, site):

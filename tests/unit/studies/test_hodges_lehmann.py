@@ -163,7 +163,7 @@ def test_the_seeds_needed_follow_from_the_width_of_a_pilot():
         (lambda: signed_rank([]), "there are no values"),
         (lambda: signed_rank([1.0, math.inf]), r"values\[1\]: inf must be finite"),
         (lambda: signed_rank([[1.0]]), "one column, not 2 dimensions"),
-        (lambda: signed_rank(np.ones(4_001)), "4,001 are more than 4,000"),
+        (lambda: signed_rank(np.ones(4_001)), "4,001 values; at most 4,000"),
         (lambda: signed_rank([1.0], level=1.0), "level: 1.0 must lie between 0 and 1"),
         (lambda: ratio([1.0, 2.0], [1.0]), "1 values for 2"),
         (lambda: ratio([1.0], [0.0]), r"baseline\[0\]: .*0.0.* must be positive"),

@@ -267,7 +267,7 @@ def test_a_foreign_file_is_told_and_not_believed(tmp_path):
     store.add([row(1)])
     pl.DataFrame({"run": ["9" * 32]}).write_parquet(tmp_path / RUNS / "more.parquet")
     assert names(store) == {1}
-    assert "more.parquet: is no part of a study" in store.damaged[0]
+    assert "more.parquet: not part of a study" in store.damaged[0]
 
 
 def test_damage_is_not_joined_away(tmp_path):

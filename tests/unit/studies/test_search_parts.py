@@ -99,19 +99,19 @@ def test_registered_limits_that_are_near_are_the_range():
         ({"policy": "2d-las", "promote": {"low": 2, "high": 1}}, "low: 2 must be below high, 1"),
         (
             {"policy": "2d-las", "promote": {"low": 0, "high": 1, "log": True}},
-            "low: 0 must be above 0 with log",
+            "low: 0 must be positive with log",
         ),
         (
             {"policy": "2d-las", "promote": {"low": 1, "high": 2, "log": True, "step": 0.5}},
-            "step: does not go with log",
+            "step: cannot be combined with log",
         ),
         ({"policy": "2d-las", "period_s": {"low": 0, "high": 1}}, "must be at least 0.001"),
         ({"policy": "matching", "focus": {"low": 0.5, "high": 3}}, "focus: expected an integer"),
-        ({"policy": "2d-las", "scan": {"low": 0, "high": 1}}, "scan of 2d-las has no order"),
+        ({"policy": "2d-las", "scan": {"low": 0, "high": 1}}, "scan of 2d-las is unordered"),
         ({"policy": "2d-las", "promote": []}, "at least one value is needed"),
         ({"policy": "2d-las", "promote": [1, 1.0]}, "one value is listed twice"),
-        ({"policy": "2d-las", "tune": ["promote"]}, "promote of 2d-las has no limits"),
-        ({"policy": "2d-las", "tune": ["limits"]}, "limits of 2d-las has no limits"),
+        ({"policy": "2d-las", "tune": ["promote"]}, "promote of 2d-las needs a range"),
+        ({"policy": "2d-las", "tune": ["limits"]}, "limits of 2d-las needs a range"),
         ({"policy": "2d-las", "tune": "scan"}, "Expected an array, not 'scan'"),
         (
             {"policy": "2d-las", "scan": ["skip", "strict"], "tune": ["scan"]},
@@ -122,7 +122,7 @@ def test_registered_limits_that_are_near_are_the_range():
             "scan has a value in '2d-las:scan=skip' already",
         ),
         (["fifo", "fifo"], "two are called 'fifo'.*\\$.space\\[1\\]`"),
-        ({"policy": "fifo", "label": " "}, "must be text that is not empty"),
+        ({"policy": "fifo", "label": " "}, "must be a non-empty string"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_path(space, message):
@@ -148,14 +148,14 @@ def test_edges_of_ranges_are_told():
 @each(
     ("changes", "message"),
     [
-        ({"search_share": 0.0}, "search_share: 0.0 must be above 0 and below 1"),
-        ({"search_share": 1.0}, "search_share: 1.0 must be above 0 and below 1"),
+        ({"search_share": 0.0}, "search_share: 0.0 must be between 0 and 1"),
+        ({"search_share": 1.0}, "search_share: 1.0 must be between 0 and 1"),
         ({"better": "least"}, "better: 'least' must be 'lower' or 'higher'"),
         ({"trials": 0}, "trials: 0 must lie in 1"),
         ({"held_out": 0}, "held_out: 0 must lie in 1"),
         ({"policies": ["fifo", "sjf"], "baseline": "las"}, "'las'"),
         ({"metric": "mean_jct"}, "metric: unknown metric 'mean_jct'; did you mean 'mean_jct_s'"),
-        ({"metric": "num_jobs"}, "num_jobs is registered as neither better lower nor higher; give"),
+        ({"metric": "num_jobs"}, "num_jobs is registered as neither better lower nor higher; set"),
     ],
 )
 def test_an_argument_out_of_range_is_named(changes, message):
@@ -172,8 +172,8 @@ def test_a_baseline_is_one_of_the_policies_of_the_study():
     ("given", "message"),
     [
         ({"low": 0, "high": float("inf")}, "high: inf must be finite"),
-        ({"low": 1, "high": 2, "step": 3}, "step: 3 must be above 0 and at most 1"),
-        ({"low": 1, "high": 2, "step": 0}, "step: 0 must be above 0 and at most 1"),
+        ({"low": 1, "high": 2, "step": 3}, "step: 3 must be positive and at most 1"),
+        ({"low": 1, "high": 2, "step": 0}, "step: 0 must be positive and at most 1"),
     ],
 )
 def test_a_range_that_holds_nothing_is_refused(given, message):
@@ -189,8 +189,8 @@ def test_a_range_that_holds_nothing_is_refused(given, message):
             r"unknown field `is_integer` - at `\$.space\[0\].promote`",
         ),
         ({"policy": "2d-las", "tune": [3]}, "Expected the name of an option, not 3"),
-        ({"policy": "2d-las", "label": ""}, "'' must be text that is not empty"),
-        ({"policy": "2d-las", "quota": {"low": 1, "high": 2}}, "quota of 2d-las has no order"),
+        ({"policy": "2d-las", "label": ""}, "'' must be a non-empty string"),
+        ({"policy": "2d-las", "quota": {"low": 1, "high": 2}}, "quota of 2d-las is unordered"),
         ({"policy": "serverfilling-srpt", "tune": ["x"]}, "x"),
     ],
 )
@@ -260,12 +260,12 @@ def test_windows_and_numbers_of_jobs_are_cut_one_by_one(tmp_path):
 @each(
     ("changes", "seeds", "message"),
     [
-        ({"zip": [["traces", "seeds"]]}, [5], "all its axes crossed - at `\\$.zip`"),
-        ({"runs": [{"seed": 1}]}, [5], "all its axes crossed - at `\\$.runs`"),
+        ({"zip": [["traces", "seeds"]]}, [5], "all axes must be crossed to tune it - at `\\$.zip`"),
+        ({"runs": [{"seed": 1}]}, [5], "all axes must be crossed to tune it - at `\\$.runs`"),
         (
             {"parameters": [{"option": "scan", "policy": "fifo", "values": ["skip"]}]},
             [5],
-            "in the space that is searched - at `\\$.parameters\\[0\\]`",
+            "in the search space, not here - at `\\$.parameters\\[0\\]`",
         ),
         ({}, [2, 3], "held_out: seed 2 is of the search"),
         ({}, [3, 3], "held_out: seed 3 is listed twice"),
@@ -324,10 +324,10 @@ NOISE = np.resize([1, -1], 10)
              "search was chance; keep base"],
         ),
         (0.9 * BASE, 1.3, "higher", ["it is 10.0% less: the gain in the search was chance; keep"]),
-        (BASE + np.resize([30.0, -32.0], 10), 0.99, "lower", ["may give as much; keep base"]),
+        (BASE + np.resize([30.0, -32.0], 10), 0.99, "lower", ["may be chance; keep base"]),
         (
             0.9 * BASE + NOISE, 0.5, "lower",
-            ["best: the gain on held-out jobs, 10.0%, is much smaller than that in "],
+            ["best: the gain on held-out jobs, 10.0%, is much smaller than in the search, "],
         ),
     ],
 )  # fmt: skip

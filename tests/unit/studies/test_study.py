@@ -92,7 +92,7 @@ def test_what_is_as_by_default_is_not_written():
         ('generate = "philly"', 'generate = "phily"', r"did you mean 'philly'.*\$.traces\[0\]"),
         ("jobs = [50, 60]", "jobs = [50, 50]", r"jobs: one value is listed twice"),
         ("jobs = [50, 60]", "jobs = 0", r"jobs: 0 must lie in 1.*\$.traces\[0\]"),
-        ("jobs = [50, 60]\n", "", r"jobs: a number is needed"),
+        ("jobs = [50, 60]\n", "", r"jobs: a number must be given"),
         ("loads = [0.7, 0.9]", "loads = [0.7, -1.0]", r"loads: -1.0 must be finite and positive"),
         ('file = "jobs.csv"', "", r"neither is given.*\$.traces\[1\]"),
         ('file = "jobs.csv"', 'file = "jobs.csv"\ngenerate = "itp"\njobs = 2', "generate and file"),
@@ -101,7 +101,7 @@ def test_what_is_as_by_default_is_not_written():
         ("seeds = [3, 1]", "seeds = []", r"at least one is needed - at `\$.seeds`"),
         ("warm_up_s = 10.0", "warm_up_s = -1.0", r"warm_up_s: -1.0 must lie in 0"),
         ('metrics = ["mean_jct_s"]', 'metrics = ["mean_jct"]', r"did you mean.*\$.metrics\[0\]"),
-        ("gpus = 8\nnic", "nic", r"gpus: how many.*\$.clusters\[0\]"),
+        ("gpus = 8\nnic", "nic", r"gpus: number of GPUs.*\$.clusters\[0\]"),
         ('policy = "a-srpt"\nvalues', "values", r"one of them is needed.*\$.parameters\[0\]"),
         ('name = "full"', 'name = " "', r"name: ' ' must not be empty"),
     ],
@@ -148,7 +148,7 @@ def test_objects_of_python_are_taken_and_not_written():
     study = gs.Study.of(small(traces=[trace], clusters=[cluster], policies=["fifo", NarrowFirst()]))
     assert study.traces[0].trace is trace
     assert study.clusters[0].made() is cluster
-    with pytest.raises(ValueError, match=r"small: cannot be written: .* is an object of Python"):
+    with pytest.raises(ValueError, match=r"small: cannot be written: .* is a Python object"):
         study.to_toml()
 
 
@@ -171,21 +171,21 @@ TAU = {"option": "tau", "policy": "a-srpt"}
     [
         ({"traces": [{**PHILLY, "jobs": []}]}, r"jobs: at least one is needed.*\$.traces\[0\]"),
         ({"traces": [{"file": []}]}, r"file: at least one is needed.*\$.traces\[0\]"),
-        ({"traces": [{**PHILLY, "sample": 1.5}]}, "sample: 1.5 must be above 0 and at most 1"),
-        ({"traces": [{**PHILLY, "member": "a"}]}, "member: belongs to a file, and not to generate"),
+        ({"traces": [{**PHILLY, "sample": 1.5}]}, "sample: 1.5 must be positive and at most 1"),
+        ({"traces": [{**PHILLY, "member": "a"}]}, "member: only for a file, not for generate"),
         (
             {"traces": [{"trace": a_trace(), "model": 1}]},
-            "model: belongs to generate, and not to a",
+            "model: only for generate, not for a",
         ),
         ({"traces": [{"trace": 3}]}, "trace: expected a Trace, not 3"),
-        ({"clusters": [{"gpus": 8}]}, "servers, file or cluster: one of them .* neither is given"),
+        ({"clusters": [{"gpus": 8}]}, "servers, file or cluster: exactly one .* neither is given"),
         (
             {"clusters": [{"servers": 4, "gpus": 8, "file": "a.toml"}]},
-            "servers, file or cluster: one of them is needed, servers and file are given",
+            "servers, file or cluster: exactly one is needed, servers and file are given",
         ),
         (
             {"clusters": [{"servers": [{"count": 1, "gpus": 4}], "nic_gbps": 10.0}]},
-            "nic_gbps: belongs to a number of equal servers",
+            "nic_gbps: only for a number of equal servers",
         ),
         ({"clusters": [{"cluster": 3}]}, "cluster: expected a Cluster, not 3"),
         ({"parameters": [{**TAU, "values": []}]}, "values: at least one is needed"),
@@ -194,11 +194,11 @@ TAU = {"option": "tau", "policy": "a-srpt"}
             {"policies": ["a-srpt"], "parameters": [{**TAU, "values": [1], "name": "seeds"}]},
             r"'seeds' is the name of another axis - at `\$.parameters\[0\].name`",
         ),
-        ({"name": "n" * 300}, "name: 300 characters are more than"),
-        ({"policies": [{"tau": 1.0}]}, r"policy: the name is missing in \{'tau': 1.0\}"),
-        ({"policies": [{"policy": "fifo", "label": " "}]}, "label: ' ' must be text"),
-        ({"policies": [{"policy": 3, "tau": 1.0}]}, "options go with a name, not with 3"),
-        ({"policies": [gs.Order]}, r"; give an instance of it: Order\(\)"),
+        ({"name": "n" * 300}, "name: 300 characters, must be at most"),
+        ({"policies": [{"tau": 1.0}]}, r"policy: name missing in \{'tau': 1.0\}"),
+        ({"policies": [{"policy": "fifo", "label": " "}]}, "label: ' ' must be a non-empty string"),
+        ({"policies": [{"policy": 3, "tau": 1.0}]}, "options must go with a name, not with 3"),
+        ({"policies": [gs.Order]}, r"; give an instance: Order\(\)"),
     ],
 )
 def test_a_study_that_cannot_be_meant_is_refused(changes, message):
@@ -309,7 +309,7 @@ def test_zipped_axes_are_walked_together():
     [
         ([["seeds", "polices"]], r"unknown axis 'polices'; did you mean 'policies'"),
         ([["seeds", "clusters"]], r"equally long: seeds has 2, clusters has 1"),
-        ([["seeds"]], r"two axes or more"),
+        ([["seeds"]], r"at least two axes must be zipped"),
         ([["seeds", "seeds"]], r"'seeds' is zipped twice"),
         ([["seeds", "policies"], ["policies", "seeds"]], r"zipped twice - at `\$.zip\[1\]`"),
     ],
@@ -358,13 +358,13 @@ def test_a_parameter_is_an_axis_of_the_policies_that_have_it():
         ({"policies": ["fifo", "fifo"]}, r"'fifo' is listed twice.*\$.policies\[1\]"),
         ({"policies": ["fifo", "sjff"]}, r"unknown policy 'sjff'.*\$.policies\[1\]"),
         ({"policies": [{"policy": "fifo", "tau": 1}]}, r"unknown parameter 'tau'"),
-        ({"policies": [{"label": "x"}]}, r"policy: the name is missing"),
+        ({"policies": [{"label": "x"}]}, r"policy: name missing"),
         ({"placements": ["consolidatd"]}, r"did you mean 'consolidated'.*\$.placements\[0\]"),
-        ({"baseline": "sjf"}, r"'sjf' is no policy of the study.*\$.baseline"),
+        ({"baseline": "sjf"}, r"'sjf': not a policy of the study.*\$.baseline"),
         ({"clusters": [{"servers": 4, "gpus": 8}] * 2}, r"two are called.*\$.clusters\[1\].label"),
         (
             {"parameters": [{"option": "tau", "policy": "a-srpt", "values": [1.0]}]},
-            r"policy 'a-srpt' is not one of the study's: fifo, srtf",
+            r"policy 'a-srpt' is not in the study: fifo, srtf",
         ),
     ],
 )
@@ -374,7 +374,7 @@ def test_a_wrong_entry_is_named(changes, message):
 
 
 def test_a_class_in_place_of_an_object_is_named():
-    with pytest.raises(TypeError, match=r"give an instance of it: NarrowFirst\(\)"):
+    with pytest.raises(TypeError, match=r"give an instance: NarrowFirst\(\)"):
         expanded(policies=[NarrowFirst])
 
 

@@ -159,7 +159,7 @@ def test_the_baseline_of_the_study_is_taken():
     row = found.held_out.filter(policy="short").row(0, named=True)
     runs = gs.sweep(study(policies=["sjf"], seeds=[3, 4, 5])).runs["mean_jct_s"]
     assert row["mean"] == pytest.approx(runs.mean(), rel=1e-12)
-    with pytest.raises(ValueError, match=r"'shrot' is no policy of the study.*baseline"):
+    with pytest.raises(ValueError, match=r"'shrot': not a policy of the study.*baseline"):
         tuned(policies=["sjf"], baseline="shrot")
 
 

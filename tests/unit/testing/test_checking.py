@@ -240,7 +240,7 @@ def test_rows_come_with_their_models():
 def test_a_mistake_is_refused_by_name():
     with pytest.raises(ValueError, match="columns: unknown column 'wight'; did you mean 'weight'"):
         gs.testing.traces(columns=["wight"])
-    with pytest.raises(ValueError, match="max_jobs: 0 is less than 1"):
+    with pytest.raises(ValueError, match="max_jobs: 0 must be at least 1"):
         gs.testing.traces(max_jobs=0)
 
 

@@ -33,17 +33,17 @@ from gpusched.plugins.schedulers.type_parts import (
 
 
 class Held:
-    """What jobs hold, since when, and what that leaves of each type; only changes cost time."""
+    """Allocations by job and the free GPUs of each type, updated incrementally."""
 
     def __init__(self, capacity: Iterable[int]) -> None:
         self.parts: dict[int, Parts] = {}
         self.since_us: dict[int, int] = {}
-        self.free = list(capacity)  # negative where several jobs share a GPU
-        self._restarting: dict[int, int] = {}  # until when a job pays for its restart
+        self.free = list(capacity)  # negative if several jobs share a GPU
+        self._restarting: dict[int, int] = {}  # when a job's restart ends
         self._started: set[int] = set()
 
     def hold(self, parts: Mapping[int, Parts], state: Any) -> None:
-        """Let jobs that hold nothing hold these from now on; who has run before pays for it."""
+        """Allocate GPUs to jobs that hold none; those that ran before pay a restart."""
         now_us = state.now_us
         self.parts.update(parts)
         self.since_us.update(dict.fromkeys(parts, now_us))
@@ -59,39 +59,39 @@ class Held:
         self._started.update(parts)
 
     def release(self, job: int) -> None:
-        """Let a job hold nothing, if it holds anything."""
+        """Release what a job holds, if anything."""
         for kind, gpus in self.parts.pop(job, ()):
             self.free[kind] += gpus
         self.since_us.pop(job, None)
         self._restarting.pop(job, None)
 
     def forget(self, job: int) -> None:
-        """Drop a job that has left."""
+        """Drop a job that has ended or was cancelled."""
         self.release(job)
         self._started.discard(job)
 
     def kind(self, job: int) -> int:
-        """Return the one type of a job, or -1 if it holds none or several."""
+        """Return the single type of a job, or -1 if it holds none or several."""
         parts: Sequence[tuple[int, int]] = self.parts.get(job, ())
         return parts[0][0] if len(parts) == 1 else -1
 
     def restarting(self, now_us: int) -> list[tuple[int, Parts]]:
-        """Return who pays for a restart, and what it holds, by JobId."""
+        """Return the jobs that are restarting, and their allocations, by JobId."""
         jobs = sorted(job for job, until_us in self._restarting.items() if now_us <= until_us)
         return [(job, self.parts[job]) for job in jobs]
 
     def changes_to(self, wanted: Mapping[int, Parts]) -> tuple[dict[int, Parts], list[int]]:
-        """Return who shall hold something else, and who nothing."""
+        """Return the jobs with a new target allocation, and those that stop."""
         changed = {job: parts for job, parts in wanted.items() if self.parts.get(job) != parts}
         return changed, [job for job in self.parts if job not in wanted]
 
 
 Kind = tuple[int, tuple[float, ...], bool]
-"""A width, how fast a job is on each GPU type, and whether some type holds the whole gang."""
+"""Number of GPUs, speed on each GPU type, and whether some type holds the whole job."""
 
 
 class Waiting:
-    """Jobs in a line for each kind, by JobId; one that leaves is passed over where it stands."""
+    """Waiting jobs of each kind, by JobId, with lazy deletion."""
 
     def __init__(self) -> None:
         self.kinds: dict[int, Kind] = {}  # of all active jobs
@@ -99,28 +99,28 @@ class Waiting:
         self.lines: dict[Kind, list[int]] = {}  # heaps
 
     def meet(self, jobs: Iterable[int], kinds: Iterable[Kind]) -> None:
-        """Take up jobs that have just arrived."""
+        """Add jobs that have just arrived."""
         self.kinds.update(zip(jobs, kinds, strict=True))
         self.put_back(jobs)
 
     def forget(self, job: int) -> None:
-        """Forget a job that is no more."""
+        """Remove a job that has ended or was cancelled."""
         self.kinds.pop(job, None)
         self.waiting.discard(job)
 
     def put_back(self, jobs: Iterable[int]) -> None:
-        """Let those that are active and do not wait wait."""
+        """Add the active jobs that are not in the queue."""
         for job in jobs:
             if job in self.kinds and job not in self.waiting:
                 self.waiting.add(job)
                 heappush(self.lines.setdefault(self.kinds[job], []), job)
 
     def start(self, job: int) -> None:
-        """Pass over a job that holds GPUs from now on."""
+        """Remove a job that now holds GPUs, lazily."""
         self.waiting.discard(job)
 
     def fill(self, wanted: dict[int, Parts], free: list[int]) -> None:
-        """Give free GPUs to whom they serve best of those that want none, by JobId."""
+        """Give free GPUs to the waiting jobs that gain the most from them, by JobId."""
         self.waiting.difference_update(wanted)
         if not any(free):
             return
@@ -136,7 +136,7 @@ class Waiting:
                     heappush(heads, (line[0], kind))
 
     def _line(self, kind: Kind) -> list[int]:
-        """Return the line, without those at its head that are gone; drop it if nobody is left."""
+        """Return the queue after removing deleted jobs at its head; drop it if it is empty."""
         line = self.lines[kind]
         while line and line[0] not in self.waiting:
             heappop(line)
@@ -145,30 +145,30 @@ class Waiting:
         return line
 
 
-_NOWHERE: Final = -1  # beside the types: of a job without fractions
+_NOWHERE: Final = -1  # instead of a type: a job without fractions
 _SEVERAL: Final = -2
 
-_BLOCK: Final = 1 << 16  # pairs that are gone through before a stop is listened for
+_BLOCK: Final = 1 << 16  # pairs processed between checks for a stop
 
 
 class Fractions:
-    """What the last program gave, on each type, and what jobs have had of it."""
+    """The solution of the last program, by type, and the time that jobs have received since."""
 
     def __init__(self, num_types: int, now_us: int) -> None:
         self.given: dict[int, Array] = {}
         self.solved_us = now_us
         self._types = np.arange(num_types)
-        self._only: dict[int, int] = {}  # the type of those that have a fraction of no other
+        self._only: dict[int, int] = {}  # type of the jobs with a fraction of only one
         self._row: dict[int, int] = {}
-        self._received: Array  # microseconds on each type since then, but for what is held now
+        self._received: Array  # microseconds on each type since then, without present intervals
 
     def clear(self, now_us: int) -> None:
-        """Forget the last program: another one is solved now."""
+        """Discard the last solution before a new one."""
         self.given, self._only, self._row = {}, {}, {}
         self.solved_us = now_us
 
     def take(self, ids: list[int], fractions: Array) -> None:
-        """Follow these from now on, a row for each job."""
+        """Follow these fractions from now on, one row per job."""
         self.given = dict(zip(ids, fractions, strict=True))
         many = np.count_nonzero(fractions > 0, axis=1)
         only = np.select([many == 0, many == 1], [_NOWHERE, fractions.argmax(axis=1)], _SEVERAL)
@@ -177,7 +177,7 @@ class Fractions:
         self._received = np.zeros(fractions.shape)
 
     def forget(self, job: int) -> None:
-        """Drop a job that has left."""
+        """Drop a job that has ended or was cancelled."""
         for known in (self.given, self._only, self._row):
             known.pop(job, None)
 
@@ -187,7 +187,7 @@ class Fractions:
             self._received[self._row[job], kind] += now_us - max(since_us, self.solved_us)
 
     def are_held(self, held: Mapping[int, Parts], widths: Mapping[int, int]) -> bool:
-        """Whether each of these jobs is on the one type that the program has for it, if any."""
+        """Whether each of these jobs is on the only type of its fractions, if any."""
         for job, parts in held.items():
             kind = self._only.get(job, _NOWHERE)
             if kind != _NOWHERE and parts != [(kind, widths[job])]:
@@ -195,7 +195,7 @@ class Fractions:
         return True
 
     def by_priority(self, ids: list[int], held: Held, now_us: int) -> Iterator[tuple[int, int]]:
-        """Yield pairs of a job and a type by the fraction over what the job has had."""
+        """Yield pairs of a job and a type by the fraction over the time received."""
         fractions = np.array([self.given[job] for job in ids])
         elapsed = max(1, now_us - self.solved_us)
         on = np.array([held.kind(job) for job in ids])
@@ -215,24 +215,23 @@ class Fractions:
                 yield ids[row], kind
 
 
-_SHUFFLER = 5  # of the seeds of that program
+_SHUFFLER = 5  # among the random streams of the authors' simulator
 
 
 class SimulatorRounds:
-    """Rounds as the simulator that Gavel's authors published has them.
+    """Rounds as in the simulator of Gavel's authors.
 
-    A round begins as the last one ends, and ends with the last of the jobs that run in it; who
-    comes in between waits. Each GPU type in turn goes to jobs by their fraction over the part of
-    that type's time that they have had, and to those without a fraction in the end.
-
+    A round begins when the last one ends, and ends with the last of its running jobs; later
+    arrivals wait. Each GPU type in turn goes to jobs by their fraction over their part of that
+    type's time, and finally to those without a fraction.
     Parameters
     ----------
     round_us, reset_us
-        The longest round, and the least time between two solutions.
+        The longest round, and the minimum time between two solutions.
     shuffles
-        Whether the types take turns at random, by ``seed``, and not in the order of the cluster.
+        Whether the types are ordered randomly, by ``seed``, instead of as in the cluster.
     idles
-        Whether GPUs stay free rather than go to jobs without a fraction.
+        Whether GPUs stay free instead of going to jobs without a fraction.
     """
 
     def __init__(
@@ -257,30 +256,30 @@ class SimulatorRounds:
         self.isolated: dict[int, tuple[float, float, float]] = {}
 
     def meet(self, job: int) -> None:
-        """A job has come: it counts as if it had had half a round on each type."""
+        """Add a job, which counts as if it had had half a round on each type."""
         self.had[job] = np.full(self.num_types, self.round_us / 2)
         self.deficit[job] = np.zeros(self.num_types)
 
     def forget(self, job: int) -> None:
-        """A job is gone; its time stays with the types."""
+        """Remove a job; its time still counts for the types."""
         del self.had[job], self.deficit[job]
         self.isolated.pop(job, None)
 
     def count(self, job: int, kind: int, time_us: int) -> None:
-        """A job has had so much time on a type."""
+        """Add a job's time on a type."""
         if job in self.had:
             self.had[job][kind] += time_us
         self.all_had[kind] += time_us
 
     def count_all(self, held: Mapping[int, Parts], now_us: int) -> None:
-        """These jobs have had the time since the last call."""
+        """Add the time since the last call for these jobs."""
         for job, parts in held.items():
             if len(parts) == 1:
                 self.count(job, parts[0][0], now_us - self.counted_us)
         self.counted_us = now_us
 
     def is_due(self, now_us: int, *, is_idle: bool) -> bool:
-        """Whether a round begins: the last one is over, or nobody runs in it any more."""
+        """Whether a round begins: the last one is over, or none of its jobs runs any more."""
         return is_idle or now_us >= self.ends_us
 
     def may_reset(self, now_us: int, *, is_idle: bool) -> bool:
@@ -288,7 +287,7 @@ class SimulatorRounds:
         return is_idle or self.last_reset_us == 0 or now_us - self.last_reset_us >= self.reset_us
 
     def reset(self, now_us: int, fractions: Mapping[int, Array]) -> None:
-        """Note what each job lacks of the old fractions, and count from now on."""
+        """Record what each job lacks of the old fractions, and restart the count."""
         elapsed = now_us - self.last_reset_us
         self.all_had[:] = 0.0
         for job, had in self.had.items():
@@ -299,7 +298,7 @@ class SimulatorRounds:
         self.last_reset_us = now_us
 
     def begin(self, now_us: int) -> None:
-        """A round begins."""
+        """Begin a round."""
         self.ends_us = now_us + self.round_us
 
     def pairs(self, fractions: Mapping[int, Array]) -> Iterator[tuple[int, int]]:
@@ -316,7 +315,7 @@ class SimulatorRounds:
                 if self.all_had[kind] > 0 and had[kind] > 0:
                     priority = fraction / (had[kind] / self.all_had[kind])
                 keyed.append((priority, self.deficit[job][kind], fraction, job))
-            keyed.sort(key=lambda entry: entry[:3], reverse=True)  # stable: then as they came
+            keyed.sort(key=lambda entry: entry[:3], reverse=True)  # stable: ties by arrival
             for _, _, fraction, job in keyed:
                 if fraction > 0 or not self.idles:
                     yield job, kind
@@ -329,7 +328,7 @@ class SimulatorRounds:
         rates: Mapping[int, tuple[float, ...]],
         widths: Mapping[int, int],
     ) -> None:
-        """Give the free GPUs of each type to jobs that are not wanted yet."""
+        """Give the free GPUs of each type to jobs that have none yet."""
         taken = set(wanted)
         for job, kind in self.pairs(fractions):
             width = widths[job]
@@ -337,17 +336,17 @@ class SimulatorRounds:
                 continue
             taken.add(job)
             free[kind] -= width
-            # Who came since the solution takes a place and does not run.
+            # Jobs that arrived after the solution take a place but do not run.
             if job in fractions:
                 wanted[job] = [(kind, width)]
 
     def isolated_time(self, ids: list[int], alone: Array, left: Array) -> Array:
-        """Return how long the work so far would have taken with the equal shares there were.
+        """Return the time that the work so far would have taken with past equal shares.
 
         Parameters
         ----------
         alone, left
-            The rate with the present equal share, and the work left, of each of ``ids``.
+            The rate with the present equal share, and the work left, for each of ``ids``.
         """
         for job, rate, work in zip(ids, alone.tolist(), left.tolist(), strict=True):
             time, before, rate_before = self.isolated.get(job, (0.0, work, rate))
@@ -356,12 +355,12 @@ class SimulatorRounds:
 
 
 class Matching:
-    """AlloX as the simulator of Gavel's authors has it: who once has a GPU keeps it.
+    """AlloX as in the simulator of Gavel's authors: a job keeps its GPU once it has one.
 
     Le, Sun, Chowdhury, Liu, "AlloX: Compute Allocation in Hybrid Clusters", EuroSys 2020. Jobs are
     matched to GPUs and to places in their queues.
 
-    There jobs are of one GPU. A wider one is matched to one, and keeps as many as it needs.
+    There jobs have one GPU. A larger one is matched to one, and keeps as many as it needs.
     """
 
     def __init__(self) -> None:
@@ -370,11 +369,11 @@ class Matching:
     def solve(
         self, ids: list[int], rates: Array, gpus: Array, remaining: Array, capacity: Array
     ) -> Array:
-        """Return 1 for the type that a job is to have all the time.
+        """Return 1 for the type that a job uses all the time.
 
         The jobs without a GPU, by arrival, at most as many as there are GPUs or such jobs, are
-        matched to free GPUs and places counted from the last, so that their completion times have
-        the least sum; the first of each GPU gets it.
+        matched to free GPUs and positions counted from the last, for the smallest sum of
+        completion times; the first of each GPU gets it.
         """
         need_library("scipy", "a policy with matchings", "scipy")
         from scipy.optimize import linear_sum_assignment
@@ -390,7 +389,7 @@ class Matching:
             times = remaining[rows, None] / np.maximum(rates[rows][:, kinds], 1e-10)
             cost = np.hstack([times * place for place in range(1, len(rows) + 1)])
             found = attended(lambda: linear_sum_assignment(cost))
-            first: dict[int, tuple[int, int]] = {}  # by GPU: the greatest place, whose row
+            first: dict[int, tuple[int, int]] = {}  # by GPU: the largest position, and its row
             for row, column in zip(*(side.tolist() for side in found), strict=True):
                 place, gpu = divmod(column, len(kinds))
                 first[gpu] = max(first.get(gpu, (-1, -1)), (place, rows[row]))
@@ -409,15 +408,15 @@ class Matching:
 
 
 class InOrder:
-    """As that simulator has it: by arrival, each on one type all the time, until one finds no room.
+    """By arrival, one type per job, until one does not fit, as in the authors' simulator.
 
     Parameters
     ----------
     is_aware
-        Whether each job has the type on which it is fastest, chosen anew each time. Else it keeps
-        one: that of a job that is gone, or a random one.
+        Whether each job gets the type on which it is fastest, chosen each time. Otherwise it keeps
+        one: that of an ended job, or a random one.
     seed
-        Of the random types.
+        Seed of the random types.
     """
 
     def __init__(self, *, is_aware: bool, seed: int) -> None:
@@ -428,8 +427,8 @@ class InOrder:
     def solve(
         self, ids: list[int], rates: Array, gpus: Array, remaining: Array, capacity: Array
     ) -> Array:
-        """Return 1 for the type that a job is to have all the time."""
-        del remaining  # how long jobs are is no matter
+        """Return 1 for the type that a job uses all the time."""
+        del remaining  # the length of jobs is ignored
         row_of = {job: row for row, job in enumerate(ids)}
         width = dict(zip(ids, gpus.astype(int).tolist(), strict=True))
         left = capacity.astype(int).tolist()
@@ -463,12 +462,12 @@ class InOrder:
 
 
 class Keeper(Protocol):
-    """Says which type each job is to have all the time."""
+    """Chooses the type that each job uses all the time."""
 
     def solve(
         self, ids: list[int], rates: Array, gpus: Array, remaining: Array, capacity: Array
     ) -> Array:
-        """Return 1 for it, float64[n, types].
+        """Return 1 for that type, float64[n, types].
 
         Parameters
         ----------
@@ -477,7 +476,7 @@ class Keeper(Protocol):
         rates
             Service per second on each type, float64[n, types].
         gpus, remaining
-            Width, and seconds of service left.
+            Number of GPUs, and seconds of service left.
         capacity
             GPUs of each type.
         """
@@ -488,22 +487,22 @@ KEEPERS: Final[Mapping[str, Callable[[bool, int], Keeper]]] = {
     "allox": lambda is_aware, seed: Matching(),
     "fifo": lambda is_aware, seed: InOrder(is_aware=is_aware, seed=seed),
 }
-"""By objective: from whether it is aware of types, and the seed of the run, to a new rule."""
+"""By objective: a factory of rules, from type awareness and the seed of the run."""
 
 
 def keeper(objective: str, *, is_aware: bool, seed: int) -> Keeper | None:
-    """Make the rule of an objective; None if that is a program."""
+    """Make the rule of an objective; None if it is a linear program."""
     return KEEPERS[objective](is_aware, seed) if objective in KEEPERS else None
 
 
 PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "objective": {
         "choices": [*PROGRAMS, *KEEPERS],
-        "help": "max-min: the least share of throughput; water-filling: then the next least, and "
-        "so on; ftf: the worst finish-time fairness; makespan; throughput; cost: throughput over "
-        "the price of its GPUs; deadlines: the same once deadlines have what they need; isolated: "
-        "an equal share of each type; allox: jobs of one GPU, by matching, each keeps its GPU; "
-        "fifo: each job one type, by arrival, as long as there is room",
+        "help": "max-min: the smallest share of throughput; water-filling: then the next smallest, "
+        "and so on; ftf: the worst finish-time fairness; makespan; throughput; cost: throughput "
+        "per price of GPUs; deadlines: the same once deadlines have what they need; isolated: an "
+        "equal share of each type; allox: 1-GPU jobs, by matching, each keeps its GPU; fifo: one "
+        "type per job, by arrival, until one does not fit",
         "flags": {
             "ftf": ("clairvoyant",),
             "makespan": ("clairvoyant",),
@@ -511,43 +510,43 @@ PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
             "allox": ("clairvoyant",),
         },
     },
-    "round_s": {"minimum": 1.0, "maximum": 1e9, "help": "seconds of a round"},
+    "round_s": {"minimum": 1.0, "maximum": 1e9, "help": "length of a round in seconds"},
     "rounds": {
         "choices": ["clock", "artefact"],
-        "help": "clock: at multiples of round_s, and idle GPUs are filled in between; artefact: "
-        "as in the authors' simulator, one after the other, types in turn, nobody starts within",
+        "help": "clock: at multiples of round_s, with idle GPUs filled in between; artefact: as in "
+        "the authors' simulator, one after the other, types in turn, no starts in between",
     },
     "reset_s": {
         "minimum": 0.0,
         "maximum": 1e9,
-        "help": "seconds for which a solution is followed at least, though jobs come and leave "
-        "(the authors' simulator: 1920)",
+        "help": "minimum time in seconds for which a solution is followed, though jobs come and "
+        "leave (the authors' simulator: 1920)",
     },
     "counts": {
         "choices": ["service", "iterations"],
-        "help": "what throughput and cost sum up: service, 1 per second for each job on its "
-        "best type, or iterations, as the authors' simulator does",
+        "help": "unit of throughput and cost: service, 1 per second for each job on its best type, "
+        "or iterations, as in the authors' simulator",
     },
     "aware": {
-        "help": "false: the program takes all types for equally fast, as the first of the cluster",
+        "help": "false: treat all types as equally fast, as the first of the cluster",
     },
     "ties": {
         "choices": ["throughput", "any"],
-        "help": "of equally good answers of a program the one with the most throughput, or any "
-        "(as in the authors' simulator)",
+        "help": "among optimal solutions use the one with the most throughput, or any (as in the "
+        "authors' simulator)",
     },
     "prices": {
         "minimum": 1e-6,
         "maximum": 1e9,
-        "help": "of cost and deadlines: the price of a GPU of each type of the cluster, in its "
-        "order; the last holds for all further types",
+        "help": "for cost and deadlines: price of a GPU of each type of the cluster, in its order; "
+        "the last one applies to all further types",
     },
 }
 
 PREEMPTION: Final[Mapping[str, str]] = {
     "period": "round_s",
-    "reason": "Rounds begin at multiples of their length, as long as rounds=clock; within one what "
-    "is idle is given out.",
+    "reason": "Rounds begin at multiples of their length with rounds=clock; within one, idle GPUs "
+    "are given out.",
 }
 
 
@@ -555,14 +554,14 @@ PREEMPTION: Final[Mapping[str, str]] = {
 class Gavel(_core.Scheduler):
     """Time on each GPU type by a linear program, followed in rounds.
 
-    At each multiple of ``round_s`` the pairs of a job and a type are taken by the fraction of time
-    that the program gives them over the one they have had since it was solved; a job runs at its
-    own width on one type. The program is solved at a round if jobs came or left: until then the
-    time left shrinks as the program wanted, and its solution remains one. Within a round GPUs that
-    fall idle go to waiting jobs, and nobody is disturbed.
+    At each multiple of ``round_s``, pairs of a job and a type are ordered by the fraction of time
+    from the program over the time received since it was solved; a job runs at its own number of
+    GPUs on one type. The program is solved at a round if jobs arrived or left: until then the time
+    left shrinks as planned, and its solution stays optimal. Within a round GPUs that become idle go
+    to waiting jobs, and running jobs continue.
 
-    Jobs that ``max-min``, ``water-filling``, ``throughput`` and ``cost`` cannot tell apart share a
-    row of the program, so it stays small however many wait; the other objectives have one per job.
+    Jobs that ``max-min``, ``water-filling``, ``throughput`` and ``cost`` treat alike share a row of
+    the program, so it stays small however many wait; the other objectives have one row per job.
 
     With ``rounds="artefact"`` rounds are those of the authors' simulator: see
     :class:`~gpusched.plugins.schedulers.gavel.SimulatorRounds`.
@@ -570,8 +569,8 @@ class Gavel(_core.Scheduler):
 
     source: ClassVar[str] = "Narayanan et al., Gavel, OSDI 2020."
     differs: ClassVar[str] = (
-        "GPUs that fall idle within a round go to waiting jobs, where the paper leaves them idle "
-        "(rounds=artefact), and of equally good answers the one with most throughput is followed."
+        "GPUs that become idle within a round go to waiting jobs, while the paper leaves them idle "
+        "(rounds=artefact), and among optimal solutions the one with the most throughput is used."
     )
     flags: ClassVar[tuple[str, ...]] = ("preemptive",)
     preemption: ClassVar[Mapping[str, str]] = PREEMPTION
@@ -600,15 +599,15 @@ class Gavel(_core.Scheduler):
         self.prices = list(prices)
 
     def begin(self, state: Any) -> None:
-        """Forget the last run."""
+        """Discard the last run."""
         self.capacity = np.asarray(state.type_gpus, dtype=np.int64)
         self.rates: dict[int, tuple[float, ...]] = {}  # of the active jobs, on each type
         self.widths: dict[int, int] = {}
-        self.is_whole: dict[int, bool] = {}  # whether some type holds the whole gang
+        self.is_whole: dict[int, bool] = {}  # whether some type holds the whole job
         self.held = Held(self.capacity.tolist())
         self.waiting = Waiting()
         self.fractions = Fractions(len(self.capacity), state.now_us)
-        last = len(self.prices) - 1  # which holds for all further types
+        last = len(self.prices) - 1  # applies to all further types
         self.price = np.array([self.prices[min(kind, last)] for kind in range(len(self.capacity))])
         self.rounds = None
         if self.is_artefact:
@@ -619,11 +618,11 @@ class Gavel(_core.Scheduler):
             )  # fmt: skip
         self.keeper = keeper(self.objective, is_aware=self.aware, seed=state.seed)
         self.num_solved, self.is_stale = 0, True
-        self.is_told = len(self.capacity) == 1 or state.is_elastic  # how fast jobs are on a type
-        self.unsolved: Counter[str] = Counter()  # by what was taken instead
+        self.is_told = len(self.capacity) == 1 or state.is_elastic  # speeds on types are known
+        self.unsolved: Counter[str] = Counter()  # by the substitute
 
     def warnings(self) -> list[str]:
-        """Say how often the program had no solution, and whether there were throughputs."""
+        """Report how often the program had no solution, and missing throughputs."""
         lines = [
             f"gavel: {count} of {self.num_solved} programs for objective={self.objective} had no "
             f"solution; {instead} followed instead"
@@ -637,7 +636,7 @@ class Gavel(_core.Scheduler):
         return lines
 
     def decide(self, state: Any, finished: Array, arrived: Array, actions: Any) -> None:
-        """Hold what the round says, or fill what is idle until the next one."""
+        """Follow the round, or fill idle GPUs until the next one."""
         if self.rounds is not None:
             self.rounds.count_all(self.held.parts, state.now_us)
         for job in finished.tolist():
@@ -662,11 +661,11 @@ class Gavel(_core.Scheduler):
         actions.wake((state.now_us // self.round_us + 1) * self.round_us)
 
     def _may_go_on(self) -> bool:
-        """Whether all that run fit, as they are counted here, and need not be gone through."""
+        """Whether all running jobs fit as counted here, so that no check of each is needed."""
         return min(self.held.free) >= 0
 
     def _give_out(self, state: Any, actions: Any, *, is_due: bool) -> None:
-        """Go through all jobs: at a round by the program, else those that run come first."""
+        """Process all jobs: at a round by the program, else running ones first."""
         free: list[int] = self.capacity.tolist()
         wanted: dict[int, Parts] = {}
         if is_due:
@@ -680,13 +679,13 @@ class Gavel(_core.Scheduler):
         self._apply(state, actions, *self.held.changes_to(wanted))
 
     def _is_at_rest(self) -> bool:
-        """Whether all jobs run, and each on the one type that the program has for it, if any."""
+        """Whether all jobs run, each on the only type of its fractions, if any."""
         if self.is_stale or len(self.held.parts) < len(self.rates):
             return False
         return self.fractions.are_held(self.held.parts, self.widths)
 
     def withdraw(self, job: int) -> bool:
-        """Forget a waiting job that is cancelled: the next reset solves the program without it."""
+        """Drop a cancelled waiting job: the next reset solves the program without it."""
         self._forget(job)
         self.is_stale = True
         return True
@@ -722,7 +721,7 @@ class Gavel(_core.Scheduler):
         actions.wake(rounds.ends_us)
 
     def _meet(self, state: Any, arrived: Array) -> None:
-        """Look up how fast the jobs that have just arrived are on each type."""
+        """Compute the speed on each type of jobs that have just arrived."""
         listen()
         if not len(arrived):
             return
@@ -787,14 +786,14 @@ class Gavel(_core.Scheduler):
         self.fractions.take(ids, fractions)
 
     def _isolated(self, ids: list[int], rates: Array, gpus: Array, left: Array) -> Array | None:
-        """Time that the work so far would have taken with 1/n of each type, as n was."""
+        """Time that the work so far would have taken with 1/n of each type, for past n."""
         if self.rounds is None or self.objective != "ftf":
             return None
         share = isolated_share(gpus, self.capacity.astype(float))
         return self.rounds.isolated_time(ids, (rates * share).sum(axis=1), left)
 
     def _follow(self, now_us: int, wanted: dict[int, Parts], free: list[int]) -> None:
-        """Take pairs of a job and a type by their fraction over what they have had."""
+        """Take pairs of a job and a type by their fraction over the time received."""
         ids = [job for job in self.fractions.given if job not in wanted]
         if not ids:
             return
@@ -805,7 +804,7 @@ class Gavel(_core.Scheduler):
                     return
 
     def _fill(self, wanted: dict[int, Parts], free: list[int]) -> None:
-        """Give what is left to those who hold it, then to whom it serves best."""
+        """Give the rest to its present holders, then to the jobs that gain the most."""
         for job, parts in sorted(self.held.parts.items()):
             if job not in wanted:
                 want(wanted, free, job, parts)
@@ -819,7 +818,7 @@ class Gavel(_core.Scheduler):
     def _apply(
         self, state: Any, actions: Any, changed: dict[int, Parts], stopped: list[int]
     ) -> None:
-        """Let some jobs hold something else, others nothing, and the rest what they hold."""
+        """Change the allocations of some jobs, stop others, and keep the rest."""
         listen()
         for job in sorted(stopped):
             actions.preempt(job)
@@ -844,7 +843,7 @@ class Gavel(_core.Scheduler):
         self.held.release(job)
 
     def _start_any(self, state: Any, actions: Any) -> None:
-        """Start the first job that finds a place: what was wanted may never fit."""
+        """Start the first job that can be placed: a target may not fit."""
         job = start_first(state, actions, self.rates)
         if job is None:
             actions.wake(state.now_us + 1)

@@ -1,4 +1,4 @@
-"""Gavel's linear programs: what part of the time each job should spend on each GPU type.
+"""Gavel's linear programs: the fraction of time of each job on each GPU type.
 
 Narayanan, Santhanam, Kazhamiaka, Phanishayee, Zaharia, "Heterogeneity-Aware Cluster Scheduling
 Policies for Deep Learning Workloads", OSDI 2020.
@@ -25,27 +25,27 @@ class Jobs:
     Attributes
     ----------
     rates
-        Service per second on each GPU type at the job's own width, float64[n, types]; each row
-        has a positive entry.
+        Service per second on each GPU type at the job's own number of GPUs, float64[n, types];
+        each row has a positive entry.
     gpus, weight
-        Width and weight of each job.
+        Number of GPUs and weight of each job.
     remaining, elapsed, served
         Service left, time since the submit, service received.
     time_left
         Until the deadline; infinite without one.
     value
-        What it is worth to meet the deadline.
+        Value of meeting the deadline.
     capacity
         GPUs of each type.
     iterations
-        Iterations for a second of service, or 1 where services are what counts.
+        Iterations per second of service, or 1 if services count.
     price
-        Of a GPU of each type.
+        Price of a GPU of each type.
     breaks_ties
-        Whether of equally good answers the one with more throughput is wanted.
+        Whether to use the optimal solution with the most throughput.
     isolated
-        Time that what was done would have taken with an equal share of all GPUs; None: as much as
-        it would with the present share.
+        Time that the work so far would have taken with an equal share of all GPUs; None: computed
+        with the present share.
     """
 
     rates: Array
@@ -67,27 +67,27 @@ class Jobs:
 
 
 def iterations(state: Any, jobs: Array) -> Array:
-    """Return how many iterations of each job a second of service is; 1 if it knows none."""
+    """Return the iterations of each job per second of service; 1 if it has none."""
     ideal_s: Array = state.ideal_s(jobs)
     return np.where(ideal_s > 0, 1.0 / np.where(ideal_s > 0, ideal_s, 1.0), 1.0)
 
 
-# Among equally good answers the one with more throughput, whatever the units of the objective.
+# Weight of throughput as a tie-breaker, whatever the units of the objective.
 TIE: Final = 1e-4
-# What objectives that break ties are multiplied by. HiGHS does not scale costs, and takes reduced
-# costs below 1e-7 for none: little more throughput would count for nothing.
+# Factor of objectives that break ties. HiGHS does not scale costs, and treats reduced costs below
+# 1e-7 as zero: small gains of throughput would not count.
 HEAVY: Final = 1e4
 _SMALL: Final = 1e-3
 _BINDING: Final = 1e-7
 
 
 class UnsolvedError(Exception):
-    """A program has no solution that the solver could find."""
+    """The solver found no solution of a program."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """How far all jobs were raised together.
+    """The level to which all jobs were raised together.
 
     Attributes
     ----------
@@ -95,8 +95,7 @@ class Level:
         The level, in units of each job's need.
     fractions
         Of the time on each type, float64[n, types].
-    binds
-        Which jobs hold it there: they have no more in any solution, bool[n]; empty: nobody asked.
+    Which jobs limit it: they have no more in any solution, bool[n]; empty: not requested.
     """
 
     height: float
@@ -115,20 +114,20 @@ def level(
     tie: float = TIE,
     asks_who_binds: bool = False,
 ) -> Level:
-    """Maximise the height such that each job's gain is at least that times its need.
+    """Maximise the height such that each job's gain is at least the height times its need.
 
     Parameters
     ----------
     gain
         On each type, float64[n, types].
     need, floor
-        A job without a need is not raised; it gains what its floor says, or more.
+        A job without a need is not raised; its gain is at least its floor.
     gpus, count
-        Width of each job, and how many are like it.
+        Number of GPUs of each job, and number of jobs like it.
     capacity
         GPUs of each type.
     tie
-        What the whole throughput is worth, in heights.
+        Value of the total throughput, in heights.
     """
     least = np.zeros(len(need)) if floor is None else floor
     num, types = gain.shape
@@ -143,14 +142,14 @@ def level(
             found = _least(cost, matrix, bound)
             return Level(float(found[-1]), _clean(found[:-1].reshape(num, types)))
         found, prices = _least_and_prices(cost, matrix, bound)
-        price = prices[-num:] * need / heavy  # of all jobs 1, unless ties were broken
+        price = prices[-num:] * need / heavy  # 1 over all jobs, unless ties were broken
         binds = price > min(_BINDING, float(price.max()) / 2)
         return Level(float(found[-1]), _clean(found[:-1].reshape(num, types)), binds)
 
     try:
         return raised(need)
     except UnsolvedError:
-        # The solver takes factors below 1e-9 for none, and the program for one without a bound.
+        # The solver treats factors below 1e-9 as zero, and the program then as unbounded.
         most = float(need.max())
         if not 0 < most < _SMALL:
             raise
@@ -180,7 +179,7 @@ def solve(
     penalty: Array | None = None,
     gain: Array | None = None,
 ) -> Array:
-    """Minimise the cost of fractions; what ``gain`` lacks of ``need`` is charged ``penalty``."""
+    """Minimise the cost of fractions; ``gain`` short of ``need`` costs ``penalty``."""
     num, types = cost.shape
     bound = np.concatenate([np.ones(num), capacity])
     costs, highest = cost.ravel(), np.full(num * types, np.inf)
@@ -196,10 +195,10 @@ def solve(
 def _least(
     cost: Array, matrix: Any, bound: Array, *, lowest: Any = 0.0, highest: Any = np.inf
 ) -> Array:
-    """Minimise the cost of what the rows of the matrix allow.
+    """Minimise the cost subject to the rows of the matrix.
 
-    SciPy's ``milp`` gives the same program to the same solver as its ``linprog``, and takes half
-    the time to look at it before and after.
+    SciPy's ``milp`` passes the same program to the same solver as ``linprog``, with half the
+    overhead.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -212,7 +211,7 @@ def _least(
 
 
 def _least_and_prices(cost: Array, matrix: Any, bound: Array) -> tuple[Array, Array]:
-    """Do the same, with nothing below 0, and return the price of each row too."""
+    """Do the same with non-negative variables, and also return the price of each row."""
     from scipy.optimize import linprog
 
     found = attended(
@@ -231,10 +230,10 @@ def _matrix(
     column: Array | None = None,
     value: Array | None = None,
 ) -> Any:
-    """Rows: no job more than all the time; no type more than its GPUs; what each job gains.
+    """Rows: time of each job at most 1; GPUs of each type at most all; gain of each job.
 
-    Columns: the time of each job on each type, and behind them those that have a ``value`` in the
-    row of each job's gain. Put together at once: SciPy takes as long to join blocks as to solve.
+    Columns: the time of each job on each type, then one for each job with a ``value`` in the row of
+    its gain. Built at once: SciPy takes as long to join blocks as to solve.
     """
     need_library("scipy", "a policy with linear programs", "scipy")
     from scipy import sparse
@@ -261,7 +260,7 @@ def _matrix(
 
 
 def _clean(fractions: Array) -> Array:
-    """Drop what is rounding: it must not decide who comes first."""
+    """Round away errors that must not affect the order."""
     cleaned: Array = np.round(np.clip(fractions, 0.0, 1.0), 6)
     return cleaned
 
@@ -269,14 +268,14 @@ def _clean(fractions: Array) -> Array:
 _STEPS: Final = 100
 _CLOSE: Final = 1e-6
 _PLENTY: Final = 1e6
-_LESS: Final = 1 - 1e-9  # what rounding may take from a level that was reached
+_LESS: Final = 1 - 1e-9  # tolerance for a level that was reached
 
 
 def solved(objective: str, jobs: Jobs) -> tuple[Array, str]:
-    """Return the fractions of the program, and what they come from where it has no solution.
+    """Return the fractions of the program, and the name of a substitute if it has no solution.
 
-    Instead of the worst finish-time fairness the least share of throughput is maximised; instead
-    of all else every job gets the share of each type that everybody can have.
+    The substitute for the worst finish-time fairness is the smallest share of throughput; for all
+    else it is an equal share of each type.
     """
     try:
         return PROGRAMS[objective](jobs), ""
@@ -288,7 +287,7 @@ def solved(objective: str, jobs: Jobs) -> tuple[Array, str]:
 
 
 def max_min(jobs: Jobs) -> Array:
-    """Maximise the least weighted throughput, in units of that of an equal share of all types."""
+    """Maximise the smallest weighted throughput, in units of an equal share of all types."""
     alike, group, count = _groups(jobs)
     gain, gpus = _weighted(jobs)[alike], jobs.gpus[alike]
     found = level(gain, np.ones(len(alike)), gpus, count, jobs.capacity, tie=_tie(jobs))
@@ -296,9 +295,9 @@ def max_min(jobs: Jobs) -> Array:
 
 
 def water_filling(jobs: Jobs) -> Array:
-    """Maximise the least weighted throughput, then the next least, and so on.
+    """Maximise the smallest weighted throughput, then the next smallest, and so on.
 
-    Who holds the level where it is has no more in any solution, and keeps it while the others rise.
+    Jobs that limit a level have no more in any solution, and keep it while the others rise.
     """
     alike, group, count = _groups(jobs)
     gain, gpus = _weighted(jobs)[alike], jobs.gpus[alike]
@@ -321,12 +320,12 @@ def throughput(jobs: Jobs) -> Array:
 
 
 def cost(jobs: Jobs) -> Array:
-    """Maximise the sum of the jobs' rates, each over the price of a GPU of its type."""
+    """Maximise the sum of the jobs' rates, each divided by the price of a GPU of its type."""
     return _most(jobs, _gain(jobs) / _price(jobs))
 
 
 def _most(jobs: Jobs, gain: Array) -> Array:
-    """Maximise the sum of what the jobs gain."""
+    """Maximise the sum of the jobs' gains."""
     alike, group, count = _groups(jobs)
     return solve(-(gain[alike] * count[:, None]), jobs.gpus[alike], count, jobs.capacity)[group]
 
@@ -337,14 +336,14 @@ def isolated(jobs: Jobs) -> Array:
 
 
 def isolated_share(gpus: Array, capacity: Array) -> Array:
-    """Part of the time on each type if each of n jobs has 1/n of its GPUs; at most all time."""
+    """Return the time on each type if each of n jobs has 1/n of its GPUs; at most 1."""
     alone: Array = capacity / (len(gpus) * gpus[:, None])
     alone /= np.maximum(1.0, alone.sum(axis=1))[:, None]
     return alone
 
 
 def unaware(rates: Array, *, is_of_first: bool) -> Array:
-    """Take all types for equally fast: as the first that each job can use, or one and the same."""
+    """Treat all types as equally fast: as the first that each job can use."""
     able = rates > 0
     first = (
         rates[np.arange(len(rates)), able.argmax(axis=1)] if is_of_first else np.ones(len(rates))
@@ -353,7 +352,7 @@ def unaware(rates: Array, *, is_of_first: bool) -> Array:
 
 
 def makespan(jobs: Jobs) -> Array:
-    """Minimise the time at which the last job would end."""
+    """Minimise the completion time of the last job."""
     need = jobs.remaining / jobs.remaining.max()
     ones = np.ones(len(jobs))
     return level(jobs.rates, need, jobs.gpus, ones, jobs.capacity, tie=_tie(jobs)).fractions
@@ -362,19 +361,18 @@ def makespan(jobs: Jobs) -> Array:
 def finish_time_fairness(jobs: Jobs) -> Array:
     """Minimise the worst ratio of a job's time in system to that with 1/n of each type alone.
 
-    A ratio can be had if every job can have the rate that it asks for, which falls with the ratio
-    along a convex curve. Newton's method: with the tangents of these curves for the curves the
-    least ratio is a linear program, whose solution is never too high and is where the next
-    tangents are taken.
+    A ratio is possible if every job can have the rate that it requires, which falls with the ratio
+    along a convex curve. Newton's method: replacing the curves by tangents makes the smallest ratio
+    a linear program, whose solution is a lower bound and the point of the next tangents.
 
-    Mostly one job cannot do better whatever it gets, and the rest can do as well: then no tangent
-    is taken, and the program that comes last is the only one.
+    Usually one job limits the ratio whatever it gets, and the rest can match it: then no tangent is
+    used, and the last program is the only one.
     """
     alone = (jobs.rates * isolated_share(jobs.gpus, jobs.capacity)).sum(axis=1)
     isolated = (jobs.served + jobs.remaining) / alone
     if jobs.isolated is not None:
         isolated = jobs.isolated + jobs.remaining / alone
-    # No ratio is below `past`, and where jobs have waited for long it is little above.
+    # No ratio is below `past`; if jobs have waited for long it is only slightly larger.
     past = float((jobs.elapsed / isolated).max())
     slack = np.maximum(0.0, past * isolated - jobs.elapsed)
     least = float(((jobs.remaining / jobs.rates.max(axis=1) - slack) / isolated).max())
@@ -386,7 +384,7 @@ def finish_time_fairness(jobs: Jobs) -> Array:
         left = excess * isolated + slack
         slope = excess * isolated / left
         gain = _gain_within(jobs, left)
-        # What a millionth of the time is enough for is no matter, and too much for the solver.
+        # A need met by a millionth of the time is negligible, and too small for the solver.
         gain *= np.minimum(1.0, _PLENTY / gain.max(axis=1))[:, None]
         times = tangent(gain, slope, jobs.gpus, jobs.capacity, least / excess)
         excess *= times
@@ -396,7 +394,7 @@ def finish_time_fairness(jobs: Jobs) -> Array:
 
 
 def _if_all_can(jobs: Jobs, left: Array) -> Array | None:
-    """Return fractions with which each job ends in the time that it has left, if it is seen to."""
+    """Return fractions with which each job ends in its remaining time, after verification."""
     if float(_gain_within(jobs, left).max()) > _PLENTY:
         return None
     try:
@@ -407,22 +405,22 @@ def _if_all_can(jobs: Jobs, left: Array) -> Array | None:
 
 
 def _gain_within(jobs: Jobs, left: Array) -> Array:
-    """What part of its work each job does on each type in the time that it has left."""
+    """Return the part of its work that each job does on each type in its remaining time."""
     gain: Array = jobs.rates * (left / jobs.remaining)[:, None]
     return gain
 
 
 def _ending_within(jobs: Jobs, left: Array) -> Level:
-    """Raise all jobs together towards the rates with which each ends in the time it has left."""
+    """Raise all jobs together towards the rates with which each ends in its remaining time."""
     need, ones = jobs.remaining / left, np.ones(len(jobs))
     return level(jobs.rates, need, jobs.gpus, ones, jobs.capacity, tie=_tie(jobs))
 
 
 def deadlines(jobs: Jobs) -> Array:
-    """Maximise throughput over prices once each deadline that can be met has the rate it needs.
+    """Maximise throughput over prices once each feasible deadline has the rate it needs.
 
-    What the GPUs do not suffice for is missing where it costs the least value; jobs that no rate
-    can save ask for nothing.
+    If the GPUs do not suffice, the shortage goes to the jobs of the lowest value; jobs that cannot
+    meet their deadlines need nothing.
     """
     need = np.where(jobs.time_left > 0, jobs.remaining / np.maximum(jobs.time_left, 1e-6), np.inf)
     need[(need > jobs.rates.max(axis=1)) | np.isinf(jobs.time_left)] = 0.0
@@ -447,7 +445,7 @@ PROGRAMS: Final[Mapping[str, Callable[[Jobs], Array]]] = {
 
 
 def _weighted(jobs: Jobs) -> Array:
-    """Throughput over the weight, in units of that of an equal share of all types."""
+    """Throughput over the weight, in units of an equal share of all types."""
     share = jobs.capacity / jobs.capacity.sum()
     scale: Array = jobs.gpus / (jobs.weight * (jobs.rates @ share))
     return jobs.rates * scale[:, None]
@@ -462,20 +460,20 @@ def _price(jobs: Jobs) -> Array:
 
 
 def _gain(jobs: Jobs) -> Array:
-    """What a job does on each type, in the unit that counts."""
+    """Output of a job on each type, in the unit that counts."""
     return jobs.rates if jobs.iterations is None else jobs.rates * jobs.iterations[:, None]
 
 
 def _groups(jobs: Jobs) -> tuple[Array, Array, Array]:
-    """Jobs that the program cannot tell apart: an example of each kind, the kind of each, counts.
+    """Classes of jobs that the program treats alike: an example, the class of each job, counts.
 
-    Where the objective is concave and alike in all jobs of a kind, equal fractions lose nothing.
+    If the objective is concave and symmetric in the jobs of a class, equal fractions are optimal.
     """
     columns = [jobs.rates, jobs.gpus, jobs.weight]
     if jobs.iterations is not None:
         columns.append(jobs.iterations)
     key = np.column_stack(columns)
-    order = np.lexsort(key.T[::-1])  # stable: of each kind the first job comes first
+    order = np.lexsort(key.T[::-1])  # stable: the first job of each class comes first
     key = key[order]
     is_first = np.append(True, (key[1:] != key[:-1]).any(axis=1))
     begin = np.flatnonzero(is_first)
@@ -485,6 +483,6 @@ def _groups(jobs: Jobs) -> tuple[Array, Array, Array]:
 
 
 def _equal(gpus: Array, count: Array, capacity: Array) -> Array:
-    """The share of each type that everybody can have."""
+    """The equal share of each type."""
     share = capacity / max(1.0, float((gpus * count).sum()))
     return np.broadcast_to(np.minimum(share, 1 / len(capacity)), (len(gpus), len(capacity))).copy()

@@ -1,4 +1,4 @@
-"""GPUs by type: what a job would take of those that are free."""
+"""GPUs by type: the free GPUs that a job would take."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Parts = list[tuple[int, int]]
 
 
 def rates_by_type(state: Any, jobs: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Return how fast each job is on each type, as wide as it asks to be."""
+    """Return the speed of each job on each type, at its own number of GPUs."""
     widths = state.gpus[jobs]
     rates = np.zeros((len(jobs), len(state.type_gpus)))
     for width in np.unique(widths).tolist():
@@ -28,14 +28,14 @@ def rates_by_type(state: Any, jobs: npt.NDArray[np.int64]) -> npt.NDArray[np.flo
 
 
 def best_parts(rates: Sequence[float], width: int, free: Sequence[int], *, is_whole: bool) -> Parts:
-    """Where a job would run best on these GPUs; nothing if it does not fit.
+    """Choose the fastest of these GPUs for a job; empty if it does not fit.
 
     Parameters
     ----------
     rates, free
-        Of each type: how fast the job is there, and how many GPUs are free.
+        The job's speed on each type, and the free GPUs of each type.
     is_whole
-        Whether some type holds the whole gang: then it runs on one.
+        Whether some type holds the whole job: then it runs on one.
     """
     if is_whole:
         greatest, best = 0.0, -1
@@ -52,7 +52,7 @@ def best_parts(rates: Sequence[float], width: int, free: Sequence[int], *, is_wh
 
 
 def start_first(state: Any, actions: Any, jobs: Iterable[int]) -> int | None:
-    """Start the first of these jobs that finds a place, and return it; None if none does."""
+    """Start the first of these jobs that can be placed, and return it; None if none can."""
     for job in jobs:
         allocation = state.place(job)
         if allocation is None:

@@ -1,7 +1,7 @@
 "use strict";
 const element = (id) => document.getElementById(id);
 
-// Tables: a button in a heading sorts by its column; once more turns the order.
+// Tables: a button in a heading sorts by its column; pressing it again reverses the order.
 for (const table of document.querySelectorAll("table")) {
   const body = table.tBodies[0];
   table.querySelectorAll("thead button").forEach((button) => {
@@ -25,8 +25,8 @@ for (const table of document.querySelectorAll("table")) {
   });
 }
 
-// Light or dark: what the system says, until the reader says otherwise. Colours of charts are
-// variables of the style, so that nothing is drawn again, not on paper either.
+// Light or dark: the system's setting, until the reader changes it. Colours of charts are CSS
+// variables, so nothing is redrawn, not even for print.
 const wish = matchMedia("(prefers-color-scheme: dark)");
 const theme = element("theme");
 function showTheme(turn = false) {
@@ -41,7 +41,7 @@ theme.addEventListener("click", () => showTheme(true));
 wish.addEventListener("change", () => showTheme());
 showTheme();
 
-// Charts. What all of them take from the page: which policies stand out, and which one is shown.
+// Charts. All of them take from the page the highlighted policies, and the one that is shown.
 const charts = [...document.querySelectorAll(".chart")];
 const views = new Map();
 const wanted = {};
@@ -49,7 +49,7 @@ const config = JSON.parse(element("config").textContent);
 const states = { signals: () => true, data: () => false };
 const has = (view, name) => name in view.getState(states).signals;
 
-// Plots that stand in a row or column are as wide as what stands beside them lets them be.
+// Plots in a row or column use the width that their neighbours leave.
 async function fit(chart, view) {
   if (!has(view, "child_width")) return;
   const beside = chart.querySelector("svg").viewBox.baseVal.width - view.signal("child_width");
@@ -76,7 +76,7 @@ function tell(name, value) {
   for (const view of views.values()) if (has(view, name)) view.signal(name, value).runAsync();
 }
 
-// One after the other, and those alone that are seen: others when they are.
+// Draw one after the other, and only visible ones; the others when they become visible.
 let drawing = Promise.resolve();
 function drawAll() {
   drawing = drawing.then(async () => {
@@ -90,7 +90,7 @@ addEventListener("beforeprint", () => {
 });
 addEventListener("resize", () => { for (const [chart, view] of views) fit(chart, view); });
 
-// The legend, alike in all charts, and the policy of charts that show one.
+// The legend, the same for all charts, and the policy of charts that show one.
 const chips = [...document.querySelectorAll(".legend button")];
 for (const chip of chips) {
   chip.addEventListener("click", () => {

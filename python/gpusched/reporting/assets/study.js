@@ -1,5 +1,5 @@
-// A study: one section for each metric, and of the settings the one that is chosen. Pictures along
-// an axis have the whole of it: their settings are written with a star there.
+// A study: one section per metric, at the selected setting. Charts along an axis show all its
+// values: their settings have a star there.
 const sections = [...document.querySelectorAll("section[data-metric]")];
 const filters = element("filters");
 const menus = [...filters.querySelectorAll("select[data-axis]")];

@@ -1,1 +1,1 @@
-"""The pictures of a result or a comparison."""
+"""The charts of a result or a comparison."""

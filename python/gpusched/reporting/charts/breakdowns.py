@@ -1,4 +1,4 @@
-"""Means by user and by number of GPUs: who waits."""
+"""Mean waits and JCTs by user and by number of GPUs."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ By = Literal["user", "width"]
 Measure = Literal["wait", "jct"]
 
 MOST_USERS: Final = 15
-"""Users that have a line of their own; the others share one."""
+"""Users with their own line; the others share one."""
 _WIDTHS: Final = {
     "below 1": "below 1 GPU", "1": "1 GPU", "2-8": "2-8 GPUs", "9+": "9 or more GPUs",
 }  # fmt: skip
 _WORDS: Final = {"wait": "wait", "jct": "JCT"}
-_LEAST: Final = {"wait": 1.0, "jct": 1e-6}  # seconds that a logarithmic axis can show
+_LEAST: Final = {"wait": 1.0, "jct": 1e-6}  # seconds; lower end of the logarithmic axis
 
 
 def has_users(trace: Trace) -> bool:
-    """Whether the trace says of whom jobs are."""
+    """Whether the trace has users."""
     return trace.user is not None and any(trace.user.names)
 
 
@@ -91,7 +91,7 @@ def wait_by_width(source: Result | Comparison) -> alt.Chart:
 def jct_by_user(source: Result | Comparison) -> alt.Chart:
     """Draw the mean JCT of the finished jobs of each user, a dot per policy.
 
-    The fifteen users who ask for most GPU time have a line each, all others share one.
+    The fifteen users with the most requested GPU time have a line each, all others share one.
     Parameters: as :func:`jct_cdf`.
 
     Returns
@@ -115,7 +115,7 @@ def jct_by_user(source: Result | Comparison) -> alt.Chart:
 def wait_by_user(source: Result | Comparison) -> alt.Chart:
     """Draw the mean wait of the finished jobs of each user, a dot per policy.
 
-    The fifteen users who ask for most GPU time have a line each, all others share one.
+    The fifteen users with the most requested GPU time have a line each, all others share one.
     Parameters: as :func:`jct_cdf`.
 
     Returns
@@ -139,8 +139,7 @@ def wait_by_user(source: Result | Comparison) -> alt.Chart:
 def _means(comparison: Comparison, by: By, measure: Measure) -> alt.Chart:
     """Mean wait or JCT of the finished jobs of each group under each policy.
 
-    The figures are those of :meth:`gpusched.Comparison.by`; of users who share a line they are
-    put together.
+    The values are those of :meth:`gpusched.Comparison.by`, pooled for users who share a line.
     """
     groups = _users(comparison) if by == "user" else _widths(comparison)
     column = "user" if by == "user" else "gpus"
@@ -171,7 +170,7 @@ def _means(comparison: Comparison, by: By, measure: Measure) -> alt.Chart:
     word = _WORDS[measure]
     small = " Less than 1 s is drawn at 1 s." if measure == "wait" else ""
     axis = style.duration_scale(min(ends) / 1.4, max(ends) * 1.4, title=f"mean {word} (log scale)")
-    # Names stand above their lines: beside them, long ones would leave no room on a phone.
+    # Names are above their lines: next to them, long ones would not fit on a phone.
     over = alt.Axis(
         labelAlign="left", labelBaseline="bottom", labelPadding=-6, labelOffset=-7, ticks=False,
         domain=False, grid=True, labelLimit=330,
@@ -187,7 +186,7 @@ def _means(comparison: Comparison, by: By, measure: Measure) -> alt.Chart:
     return style.picture(
         chart, f"{measure}_by_{by}",
         f"Mean {word} by {'user' if by == 'user' else 'number of GPUs'}",
-        f"Mean {word} of the finished jobs, a dot per policy: further left is better.{small}"
+        f"Mean {word} of the finished jobs, one dot per policy: left is better.{small}"
         + groups.note,
         findings, has_lines=True,
     )  # fmt: skip
@@ -217,16 +216,16 @@ def _pooled(
 
 
 def _widths(comparison: Comparison) -> _Groups:
-    """A line for each width that has jobs, the narrowest at the top."""
+    """A line for each number of GPUs that occurs, the smallest at the top."""
     counts = _job_counts(comparison, "gpus")
     return _lines([(_WIDTHS[name], (name,)) for name in counts], counts)
 
 
 def _users(comparison: Comparison) -> _Groups:
-    """Those who ask for most GPU time, then all others together."""
+    """The users with the most requested GPU time, then all others together."""
     trace = comparison.trace
     if not has_users(trace) or trace.user is None:
-        raise ValueError("the trace does not say whose jobs they are: it has no users")
+        raise ValueError("the trace has no users")
     labels, counted = trace.user, comparison.counted
     asked = np.bincount(
         labels.codes[counted],
@@ -240,18 +239,18 @@ def _users(comparison: Comparison) -> _Groups:
     if len(order) > MOST_USERS + 1:
         shown, rest = order[:MOST_USERS], order[MOST_USERS:]
     lines: list[tuple[str, tuple[str, ...]]] = [(name, (name,)) for name in shown]
-    note = " Users who ask for most GPU time are at the top."
+    note = " Users with the most requested GPU time are at the top."
     if rest:
         lines.append((f"{len(rest):,} others", tuple(rest)))
         note = (
-            f" The {len(shown)} users who ask for most GPU time, most at the top; "
+            f" The {len(shown)} users with the most requested GPU time, in that order; "
             f"the other {len(rest):,} share the last line."
         )
     return _lines(lines, counts, note)
 
 
 def _job_counts(comparison: Comparison, by: str) -> dict[str, int]:
-    """Jobs of each group of ``Result.by``, which are the same under every policy."""
+    """Number of jobs in each group of ``Result.by``, the same under every policy."""
     if not comparison.results:
         return {}
     table = comparison.by(by)
@@ -262,7 +261,7 @@ def _job_counts(comparison: Comparison, by: str) -> dict[str, int]:
 def _lines(
     lines: Sequence[tuple[str, tuple[str, ...]]], counts: Mapping[str, int], note: str = ""
 ) -> _Groups:
-    """Count lines, each of a name and its groups, from the top."""
+    """Number the lines, each with a name and its groups, from the top."""
     return _Groups(
         tuple(name for name, _ in lines),
         tuple(sum(counts[group] for group in groups) for _, groups in lines),

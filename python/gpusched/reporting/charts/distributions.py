@@ -1,4 +1,4 @@
-"""How a quantity is distributed over the jobs: one curve per policy."""
+"""The distribution of a quantity over the jobs: one curve per policy."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ else:
     alt = LazyModule("altair")
 
 POINTS: Final = 400
-"""The most points of a curve."""
+"""Maximum number of points of a curve."""
 _MARKED: Final = (0.5, 0.95)
 
 
 def jct_cdf(source: Result | Comparison, *, points: int = POINTS) -> alt.LayerChart:
-    """Draw the share of finished jobs whose JCT is at most x, on a logarithmic axis of time.
+    """Draw the share of finished jobs whose JCT is at most x, on a logarithmic time axis.
 
     Parameters
     ----------
     source
-        A result, or a comparison: a curve per policy. Of more than six the best that could be
-        deployed is highlighted.
+        A result, or a comparison: one curve per policy. With more than six policies the best
+        deployable one is highlighted.
     points
-        The most points of a curve: evenly spaced quantiles, with the least and the largest
-        value; 8 or more. All curves have 2,000 together.
+        Maximum number of points of a curve: evenly spaced quantiles, with the smallest and the
+        largest value; at least 8. All curves have 2,000 together.
 
     Returns
     -------
     altair.LayerChart
-        Notebooks show it; :func:`gpusched.plot.save` writes it.
+        A chart for notebooks; :func:`gpusched.plot.save` writes it to a file.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def jct_cdf(source: Result | Comparison, *, points: int = POINTS) -> alt.LayerCh
     comparison = comparison_of(source)
     return _distribution(
         comparison, lambda r: r.jobs.jct_s[comparison.counted], points, 1e-6, "jct_cdf",
-        "Job completion time", "Share of the finished jobs that are done within a time",
+        "Job completion time", "Share of the finished jobs that finish within a time",
         "JCT (log scale)",
     )  # fmt: skip
 
@@ -68,7 +68,7 @@ def jct_cdf(source: Result | Comparison, *, points: int = POINTS) -> alt.LayerCh
 def wait_cdf(source: Result | Comparison, *, points: int = POINTS) -> alt.LayerChart:
     """Draw the share of finished jobs whose wait (all time without GPUs) is at most x.
 
-    The axis is logarithmic and begins at one second, with the jobs that wait less or not at all.
+    The axis is logarithmic and begins at one second, which includes shorter waits.
     Parameters: as :func:`jct_cdf`.
 
     Returns
@@ -89,17 +89,17 @@ def wait_cdf(source: Result | Comparison, *, points: int = POINTS) -> alt.LayerC
     comparison = comparison_of(source)
     return _distribution(
         comparison, lambda r: r.jobs.wait_s[comparison.counted], points, 1.0, "wait_cdf", "Wait",
-        "Share of the finished jobs that are without GPUs for at most a time, preemptions included "
-        "(less than 1 s is counted at 1 s)",
+        "Share of the finished jobs whose total wait, preemptions included, is at most a time "
+        "(less than 1 s counts as 1 s)",
         "wait (log scale)",
     )  # fmt: skip
 
 
 def slowdown_cdf(source: Result | Comparison, *, points: int = POINTS) -> alt.LayerChart:
-    """Draw the share of the jobs on several servers whose slowdown from contention is at most x.
+    """Draw the share of multi-server jobs whose slowdown from contention is at most x.
 
-    The slowdown is the run time over what it would have been on the same GPUs if no link were
-    shared. Jobs that ran on one server at a time use no link, and are left out.
+    The slowdown is the run time over the run time on the same GPUs without link sharing. Jobs that
+    ran on one server at a time use no link, and are left out.
     Parameters: as :func:`jct_cdf`.
 
     Returns
@@ -128,8 +128,8 @@ def slowdown_cdf(source: Result | Comparison, *, points: int = POINTS) -> alt.La
 
     return _distribution(
         comparison, slowdown, points, 1.0, "slowdown_cdf", "Slowdown from contention",
-        "Share of the jobs on several servers by their run time over what it would have been on "
-        "the same GPUs if no link were shared",
+        "Share of the multi-server jobs by their run time over the run time on the same GPUs "
+        "without link sharing",
         "run time / run time without contention", is_time=False,
     )  # fmt: skip
 
@@ -146,16 +146,16 @@ def _distribution(
     *,
     is_time: bool = True,
 ) -> alt.LayerChart:
-    """Draw the empirical distribution of a quantity; half and 95 % of the jobs are marked.
+    """Draw the empirical distribution of a quantity, with marks at half and 95% of the jobs.
 
-    The axis begins where one job in a thousand does.
+    The axis begins at the 0.1% quantile.
 
     Parameters
     ----------
     values_of
-        One value for each of some jobs of a result; NaN is left out.
+        One value per job of a result; NaN is left out.
     least
-        The least value that the axis can show; smaller ones are counted there.
+        The smallest value on the axis; smaller ones are counted there.
     is_time
         Seconds on a logarithmic axis; otherwise numbers on a linear one.
     """
@@ -178,7 +178,7 @@ def _distribution(
                  for part, end in zip(_MARKED, at.tolist(), strict=True)]  # fmt: skip
         dots.add(label, x=at, share=share[marks], text=texts)
         half, most = map(text, at.tolist())
-        findings.append(f"{label}: half of the jobs at most {half}, 95 % at most {most}")
+        findings.append(f"{label}: half of the jobs at most {half}, 95% at most {most}")
     low, high = float(min(left, right)), float(right)
     if is_time:
         x_axis = alt.X("x:Q", **style.duration_scale(low, high, title=axis))
@@ -198,7 +198,7 @@ def _distribution(
     )  # fmt: skip
     return style.picture(
         alt.LayerChart(layer=[lines, circles], height=300), name, title,
-        f"{caption}: higher is better; dots are at half and 95 %. "
+        f"{caption}: higher is better; dots mark half and 95% of the jobs. "
         f"{QUANTILES_RULE[0].upper()}{QUANTILES_RULE[1:]}.",
         findings,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The policies of a chart, and which of them stand out where curves lie over each other."""
+"""The policies of a chart, and which of them are highlighted."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from gpusched.studies.comparison import Comparison
 
 MOST_COLOURED: Final = 6
-"""Curves that are told apart when they lie over each other; of more, one is highlighted."""
+"""Overlapping curves that can be distinguished; with more, one is highlighted."""
 
 
 def comparison_of(source: Result | Comparison) -> Comparison:
-    """Return a comparison; of a single result one with itself alone.
+    """Return a comparison; wrap a single result in one.
 
     Raises
     ------
@@ -33,24 +33,24 @@ def comparison_of(source: Result | Comparison) -> Comparison:
 
 
 def marked(comparison: Comparison) -> dict[str, Result]:
-    """Return the results by the name of their policy with its marks, as charts write it."""
+    """Return the results by the name of their policy with its marks, as shown in charts."""
     return {policy_name(label, result): result for label, result in comparison.results.items()}
 
 
 def best(
     comparison: Comparison, key: str, better: Literal["lower", "higher"], *, deployable: bool
 ) -> str | None:
-    """Return the policy with the best ``key`` of its summary; the first one if several share it.
+    """Return the policy with the best ``key`` in its summary; the first one on ties.
 
     Parameters
     ----------
     deployable
-        Only among those that do not see the true service times.
+        Only among those that do not use true run times.
 
     Returns
     -------
     str or None
-        None if there is none of them for which it is defined.
+        None if it is undefined for all of them.
     """
     values = {
         label: float(row[key])
@@ -64,10 +64,10 @@ def best(
 
 
 def chosen(comparison: Comparison) -> str | None:
-    """Return the policy that the page is about.
+    """Return the policy in the focus of the page.
 
-    Of those that could be deployed the one with the lowest mean JCT; of the clairvoyant ones if
-    there are no others, and the first if no job finished.
+    Of the deployable ones that with the lowest mean JCT; of the clairvoyant ones if there are no
+    others; the first if no job finished.
     """
     for deployable in (True, False):
         found = best(comparison, "mean_jct_s", "lower", deployable=deployable)
@@ -77,7 +77,7 @@ def chosen(comparison: Comparison) -> str | None:
 
 
 def highlighted(comparison: Comparison) -> list[str]:
-    """Return the marked names that stand out: none in particular if there are few."""
+    """Return the marked names to highlight: none if there are few."""
     label = chosen(comparison)
     if label is None or len(comparison.results) <= MOST_COLOURED:
         return []

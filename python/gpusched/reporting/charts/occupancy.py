@@ -1,4 +1,4 @@
-"""How full each server is over time: the whole run at a glance."""
+"""The allocation of each server over time: the whole run at a glance."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _MOST_COLUMNS: Final = 120
 
 
 def servers(source: Result | Comparison) -> alt.Chart:
-    """Draw how full the servers are over time, a policy at a time, until most jobs are done.
+    """Draw the allocation of servers over time, one policy at a time, until most jobs are done.
 
-    There are at most 48 rows of neighbouring servers, and 2,000 fields; notebooks have a menu of
-    the policies. Parameters: as :func:`jct_cdf`.
+    There are at most 48 rows of neighbouring servers, and 2,000 cells; notebooks have a menu of
+    policies. Parameters: as :func:`jct_cdf`.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def servers(source: Result | Comparison) -> alt.Chart:
     Raises
     ------
     ValueError
-        If the placement takes the cluster for one pool.
+        If the placement treats the cluster as a single pool.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def servers(source: Result | Comparison) -> alt.Chart:
     comparison = comparison_of(source)
     known = {label: result for label, result in marked(comparison).items() if knows_servers(result)}
     if not known:
-        raise ValueError("no result tells on which servers jobs ran: their cluster is one pool")
+        raise ValueError("no result records the servers of jobs: the placement uses a single pool")
     cluster = comparison.cluster
     row_of, names, row_gpus = _rows(cluster)
     end_s = end_of_most(comparison)
@@ -67,7 +67,7 @@ def servers(source: Result | Comparison) -> alt.Chart:
         percent = np.clip(np.round(100 * share), 0, 100).astype(np.uint8)
         rows.add(label, percent=percent.ravel())
         findings.append(
-            f"{label}: {100 * np.average(share.mean(1), weights=row_gpus):.0f} % allocated"
+            f"{label}: {100 * np.average(share.mean(1), weights=row_gpus):.0f}% allocated"
         )
     per_row = -(-cluster.num_servers // len(names))
     each = "a server" if per_row == 1 else f"{per_row:,} neighbouring servers"
@@ -84,7 +84,7 @@ def servers(source: Result | Comparison) -> alt.Chart:
                 "percent:Q", title="GPUs allocated",
                 scale=alt.Scale(type="quantize", domain=[0, 100], range="heatmap"),
                 legend=alt.Legend(
-                    format=".0f", gradientLength=220, labelExpr="(datum.label || 0) + ' %'"
+                    format=".0f", gradientLength=220, labelExpr="(datum.label || 0) + '%'"
                 ),
             ),
             tooltip=[alt.Tooltip("servers:N"), alt.Tooltip("percent:Q", title="% allocated")],
@@ -100,8 +100,8 @@ def servers(source: Result | Comparison) -> alt.Chart:
     )  # fmt: skip
     return style.picture(
         chart, "servers", "Servers over time",
-        f"Share of the GPUs that are allocated: a row is {each}, a column the mean over "
-        f"1/{num_columns} of the time in which 99 % of the jobs are done.",
+        f"Share of allocated GPUs: a row is {each}, a column the mean over "
+        f"1/{num_columns} of the time until 99% of the jobs are done.",
         findings,
     )  # fmt: skip
 
@@ -126,10 +126,10 @@ def _rows(cluster: Cluster) -> tuple[Int64, tuple[str, ...], Float64]:
 def _held(
     result: Result, row_of: Int64, num_rows: int, edges_s: Float64, origin_us: int
 ) -> Float64:
-    """GPU seconds that each row has given until each edge: float64[rows, edges].
+    """GPU seconds allocated in each row until each edge: float64[rows, edges].
 
-    Each interval adds ``gpus * (min(t, end) - min(t, start))``, which two ramps make: one from
-    its start, one back from its end. Ramps of one column add up by their slopes and offsets.
+    Each interval adds ``gpus * (min(t, end) - min(t, start))``: a ramp from its start minus one
+    from its end. Ramps of one column are summed by their slopes and offsets.
     """
     rows = result.intervals
     gpus = np.bitwise_count(rows["mask"]).astype(np.float64)

@@ -1,4 +1,4 @@
-"""The cluster over time: a strip per policy, with one axis of time."""
+"""The cluster over time: one strip per policy, with a common time axis."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ else:
     alt = LazyModule("altair")
 
 POINTS: Final = 400
-"""The most points of a curve."""
+"""Maximum number of points of a curve."""
 
 
 def allocation(source: Result | Comparison, *, points: int = POINTS) -> alt.FacetChart:
-    """Draw the allocated GPUs over time, a strip per policy.
+    """Draw the allocated GPUs over time, one strip per policy.
 
     Parameters
     ----------
     source
         A result, or a comparison.
     points
-        The most points of a curve: of each slot of time the first, the lowest, the highest and
-        the last step, so that no peak is lost; 8 or more. All curves have 2,000 together.
+        Maximum number of points of a curve: the first, lowest, highest and last step of each time
+        slot, so that no peak is lost; at least 8. All curves have 2,000 together.
 
     Returns
     -------
@@ -59,9 +59,9 @@ def allocation(source: Result | Comparison, *, points: int = POINTS) -> alt.Face
 
 
 def queue(source: Result | Comparison, *, points: int = POINTS) -> alt.FacetChart:
-    """Draw the number of waiting jobs over time, a strip per policy, on a logarithmic axis.
+    """Draw the number of waiting jobs over time, one strip per policy, on a logarithmic axis.
 
-    Queues differ by orders of magnitude between policies; a linear axis shows the longest alone.
+    Queues differ by orders of magnitude between policies; a linear axis shows only the longest.
     Parameters: as :func:`allocation`.
 
     Returns
@@ -84,7 +84,7 @@ def queue(source: Result | Comparison, *, points: int = POINTS) -> alt.FacetChar
 
 
 def contention(source: Result | Comparison, *, points: int = POINTS) -> alt.FacetChart:
-    """Draw the rings (gangs on several servers) on the link that has most of them, over time.
+    """Draw the multi-server jobs on the busiest link over time.
 
     Parameters: as :func:`allocation`.
 
@@ -111,20 +111,20 @@ def contention(source: Result | Comparison, *, points: int = POINTS) -> alt.Face
 
 @dataclass(frozen=True)
 class Strip:
-    """A chart of one column of steps.
+    """A chart of one column of the steps.
 
     Attributes
     ----------
     column
-        Of the steps.
+        Column of the steps.
     name, title, caption
-        Of the chart.
+        Texts of the chart.
     what, unit
-        The quantity on the axis, and what a value counts.
+        The quantity on the axis, and the unit of its values.
     is_log
-        Whether the axis is logarithmic; it begins at 1 then, and smaller values are drawn there.
+        Whether the axis is logarithmic; it then begins at 1, and smaller values are drawn there.
     of_gpus
-        Whether all GPUs of the cluster are a limit, which is drawn across every strip.
+        Whether to draw the GPUs of the cluster as a limit across every strip.
     """
 
     column: str
@@ -139,16 +139,16 @@ class Strip:
 
 ALLOCATION: Final = Strip(
     "allocated_gpus", name="allocation", title="Allocation", what="GPUs", unit="GPUs",
-    caption="GPUs that jobs hold; the dotted line is all of the cluster's.", of_gpus=True,
+    caption="Allocated GPUs; the dotted line is the size of the cluster.", of_gpus=True,
 )  # fmt: skip
 QUEUE: Final = Strip(
     "queue_jobs", name="queue", title="Queue", what="jobs", unit="jobs",
-    caption="Jobs that wait for GPUs, on a logarithmic axis; an empty queue is drawn at 1.",
+    caption="Jobs waiting for GPUs, on a logarithmic axis; an empty queue is drawn at 1.",
     is_log=True,
 )  # fmt: skip
 RINGS: Final = Strip(
     "rings", name="contention", title="Contention", what="rings", unit="rings",
-    caption="Rings (gangs on several servers) on the link that has most of them.",
+    caption="Multi-server jobs (rings) on the link with the most of them.",
 )  # fmt: skip
 
 
@@ -166,12 +166,12 @@ def strips(
     points: int,
     charts: Sequence[Strip],
 ) -> list[alt.FacetChart]:
-    """Draw charts of the same steps; those of a result are asked for once, and not kept.
+    """Draw charts of the same steps, which are computed once and not kept.
 
     Parameters
     ----------
     points
-        The most points of a curve.
+        Maximum number of points of a curve.
     """
     policies = marked(comparison)
     points = points_each(points, len(policies))
@@ -226,5 +226,5 @@ def _drawn(
         parts.append(alt.Chart().mark_rule(style="limit").encode(y=alt.datum(top)))
     strip = table.chart(alt.layer(*parts)).properties(height=60, width=style.WIDTH)
     faceted: alt.FacetChart = strip.facet(row=alt.Row("policy:N", title=None, sort=labels))
-    rule = f"{STEPS_RULE}; the axis ends where 99 % of the jobs are done."
+    rule = f"{STEPS_RULE}; the axis ends when 99% of the jobs are done."
     return style.picture(faceted, chart.name, chart.title, f"{chart.caption} {rule}", findings)

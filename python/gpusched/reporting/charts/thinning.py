@@ -1,4 +1,4 @@
-"""Fewer points of a curve, by rules that keep what a reader looks for."""
+"""Thin the points of a curve by rules that keep its important features."""
 
 from __future__ import annotations
 
@@ -11,25 +11,23 @@ import numpy as np
 from gpusched.base.arrays import AnyArray, Float64, Int64
 
 MOST_ROWS: Final = 2_000
-"""What a chart is drawn from, of all policies together."""
+"""Maximum number of points of a chart, over all policies."""
 _PER_SLOT: Final = 4
-_LEAST: Final = 2 * _PER_SLOT  # points: of a slot in the body and of one in the tail
-# Of the points of a curve over time, those behind the end of most jobs.
+_LEAST: Final = 2 * _PER_SLOT  # points: one slot in the body and one in the tail
+# Share of the points of a curve over time that lie after the end of most jobs.
 _IN_TAIL: Final = 0.1
 
-STEPS_RULE: Final = (
-    "Long series keep the first, the lowest, the highest and the last step of each slot of time"
-)
-QUANTILES_RULE: Final = "long curves keep evenly spaced quantiles, the least and the largest value"
+STEPS_RULE: Final = "Long series keep the first, lowest, highest and last step of each time slot"
+QUANTILES_RULE: Final = "long curves keep evenly spaced quantiles and the extreme values"
 
 
 def points_each(points: int, num_curves: int) -> int:
-    """Return the most points of a curve where so many share a chart.
+    """Return the maximum number of points of a curve if so many share a chart.
 
     Raises
     ------
     ValueError
-        If fewer points are asked for than the rules need.
+        If fewer points are requested than the rules need.
     """
     if points < _LEAST:
         raise ValueError(f"points: must be at least {_LEAST}, not {points}")
@@ -42,8 +40,8 @@ def thin_distribution(values: Float64, points: int) -> tuple[Float64, Float64]:
     Returns
     -------
     tuple
-        Distinct sorted values, and the share of all values that are at most as large. The least
-        and the largest value are always among them.
+        Distinct sorted values, and the share of all values that are at most as large. The smallest
+        and the largest value are always included.
     """
     ordered = np.sort(values)
     ranks = np.linspace(1, len(ordered), min(points, len(ordered))).astype(np.int64)
@@ -54,13 +52,13 @@ def thin_distribution(values: Float64, points: int) -> tuple[Float64, Float64]:
 def kept_steps(time_s: Float64, values: AnyArray, end_s: float, points: int) -> Int64:
     """Choose at most ``points`` steps, nine in ten of them before ``end_s``.
 
-    Time is cut into equal slots; each keeps its first, its last, its lowest and its highest step,
-    so that no peak is lost, however short it is.
+    Time is cut into equal slots; each keeps its first, last, lowest and highest step, so that no
+    peak is lost, however short.
 
     Returns
     -------
     array
-        Places of the steps, int64, increasing.
+        Positions of the steps, int64, increasing.
     """
     if len(time_s) <= points:
         return np.arange(len(time_s))

@@ -1,4 +1,4 @@
-"""Time on an axis: since the first submission, in the unit that reads best."""
+"""Time axes: since the first submission, in a readable unit."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _UNITS: Final = {"d": "days", "h": "hours", "min": "minutes", "s": "seconds"}
 
 @dataclass(frozen=True)
 class TimeAxis:
-    """Seconds as places on an axis.
+    """Seconds as positions on an axis.
 
     Attributes
     ----------
     origin_s
         The first submission.
     unit_s, unit
-        What 1 on the axis is.
+        The length and name of the axis's unit.
     """
 
     origin_s: float
@@ -44,17 +44,17 @@ class TimeAxis:
 
     @classmethod
     def of(cls, comparison: Comparison, end_s: float) -> TimeAxis:
-        """Return the axis on which the time until ``end_s`` reads best."""
+        """Return the axis with the most readable unit for times until ``end_s``."""
         origin_s = first_submit_s(comparison)
         unit_s, unit = scale_of("time", [max(end_s - origin_s, 1.0)])
         return cls(origin_s, unit_s, _UNITS[unit])
 
     def of_times(self, time_s: Float64) -> Float64:
-        """Where these times are on the axis."""
+        """Positions of these times on the axis."""
         return (time_s - self.origin_s) / self.unit_s
 
     def x(self, column: str, begin_s: float, end_s: float) -> alt.X:
-        """The axis of a column of such places, from so many to so many seconds since the origin."""
+        """The axis of a column of such positions, between two times since the origin in seconds."""
         ends = [begin_s / self.unit_s, max(end_s, begin_s + 1e-6) / self.unit_s]
         return alt.X(
             f"{column}:Q", title=f"{self.unit} since the first submission",
@@ -63,13 +63,13 @@ class TimeAxis:
 
 
 def first_submit_s(comparison: Comparison) -> float:
-    """When the first job was submitted; 0 where there is none."""
+    """Time of the first submission; 0 without jobs."""
     submit_us = comparison.trace.submit_us
     return us_to_seconds(int(submit_us[0])) if len(submit_us) else 0.0
 
 
 def end_of_most(comparison: Comparison) -> float:
-    """When 99 % of the jobs have finished under every policy: a few may run on for months."""
+    """Time when 99% of the jobs have finished under every policy: a few may run much longer."""
     ends = [_ends.of(result, None, partial(_end, result)) for result in comparison.results.values()]
     return max([first_submit_s(comparison), *ends])
 
@@ -79,5 +79,5 @@ def _end(result: Result) -> float:
     return float(np.quantile(finish_s, 0.99)) if len(finish_s) else -math.inf
 
 
-# Several charts of a page end there.
+# Several charts of a page share this end.
 _ends: Memo[Result, float] = Memo(1)

@@ -1,4 +1,4 @@
-"""Who holds which GPUs when: the intervals of a window, as bars, and whether runs tell of them."""
+"""Jobs on GPUs over time: the intervals of a window, as bars."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ else:
     alt = LazyModule("altair")
 
 MOST_BARS: Final = 1_500
-"""Bars of each policy."""
+"""Maximum number of bars per policy."""
 MOST_SERVERS: Final = 32
-"""Servers that are shown unless others are named."""
+"""Number of servers shown by default."""
 _GAP: Final = 0.08  # between servers, of a server
 _HALVINGS: Final = 30
 _US: Final = 1e6
@@ -36,7 +36,7 @@ Window = tuple[float, float]
 
 
 def knows_servers(result: Result) -> bool:
-    """Whether the run tells on which servers jobs were; a placement of one pool does not."""
+    """Whether the run records the servers of jobs; a single-pool placement does not."""
     server = result.intervals["server"]
     return bool(len(server)) and int(server[0]) >= 0
 
@@ -50,9 +50,9 @@ def gantt(
     servers: Sequence[int] | None = None,
     most_bars: int = MOST_BARS,
 ) -> alt.Chart:
-    """Draw which job holds which GPUs of which server when, in a window, a policy at a time.
+    """Draw the jobs on each GPU of the servers in a time window, one policy at a time.
 
-    Notebooks have a menu of the policies. Whole runs are for Perfetto:
+    Notebooks have a menu of policies. To view whole runs, use Perfetto:
     ``result.export("run.json")``.
 
     Parameters
@@ -60,15 +60,15 @@ def gantt(
     source
         A result, or a comparison.
     from_s, to_s
-        The window, in seconds since the first submission; one of them alone: from the first
-        submission, or to the last end. Without both, the whole run, or as much around the longest
-        queue of the policy that is shown first as ``most_bars`` allow.
+        The window, in seconds since the first submission. With only one of them: from the first
+        submission, or to the last end. Without both: the whole run, or a window around the longest
+        queue of the policy shown first, with at most ``most_bars`` bars.
     window_s
-        Both in one.
+        Both as a pair.
     servers
         Ids of the servers to show; None takes the first 32.
     most_bars
-        Of each policy, 1,500 at most. In a window that was asked for, the bars of the least area
+        Per policy, at most 1,500. In a window given by the caller, the bars with the smallest area
         are left out.
 
     Returns
@@ -78,8 +78,8 @@ def gantt(
     Raises
     ------
     ValueError
-        If the window is empty or said twice, a server does not exist, ``most_bars`` is not
-        between 1 and 1,500, or the placement takes the cluster for one pool.
+        If the window is empty or given twice, a server does not exist, ``most_bars`` is not
+        between 1 and 1,500, or the placement treats the cluster as a single pool.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def gantt(
         window_s = (begin_s, _last_end_s(comparison) if to_s is None else to_s)
     known = {label: result for label, result in marked(comparison).items() if knows_servers(result)}
     if not known:
-        raise ValueError("no result tells on which servers jobs ran: their cluster is one pool")
+        raise ValueError("no result records the servers of jobs: the placement uses a single pool")
     shown = _servers(comparison.cluster, None if servers is None else list(servers))
     tables = {label: _rows_on(result, shown) for label, result in known.items()}
     origin_us = int(comparison.trace.submit_us[0])
@@ -163,14 +163,14 @@ def gantt(
 
 
 def first_of(comparison: Comparison, labels: Sequence[str]) -> str:
-    """Return which of the marked names is shown first: that of the policy the page is about."""
+    """Return which of the marked names is shown first: that of the policy in focus."""
     label = chosen(comparison)
     name = "" if label is None else policy_name(label, comparison.results[label])
     return name if name in labels else labels[0]
 
 
 def _last_end_s(comparison: Comparison) -> float:
-    """When the last job ends, seconds since the first submission."""
+    """Time when the last job ends, seconds since the first submission."""
     ends = [r.intervals["end_us"].max(initial=0) for r in comparison.results.values()]
     return float((max(ends) - comparison.trace.submit_us[0]) / 1e6)
 
@@ -184,7 +184,7 @@ def _servers(cluster: Cluster, servers: Sequence[int] | None) -> Int64:
     for server in (int(chosen_ids[0]), int(chosen_ids[-1])):
         if not 0 <= server < cluster.num_servers:
             raise ValueError(
-                f"servers: there is no server {server}; the last one is {cluster.num_servers - 1}"
+                f"servers: unknown server {server}; the last one is {cluster.num_servers - 1}"
             )
     return chosen_ids.astype(np.int64)
 
@@ -197,7 +197,7 @@ def _checked(window_s: Window, origin_us: int) -> tuple[int, int]:
 
 
 def _rows_on(result: Result, shown: Int64) -> dict[str, AnyArray]:
-    """Return the intervals on the servers that are shown, with their numbers of bars."""
+    """Return the intervals on the servers shown, and their numbers of bars."""
     rows = result.intervals
     on_them = np.isin(rows["server"], shown)
     table = {name: values[on_them] for name, values in rows.items()}
@@ -209,9 +209,9 @@ def _rows_on(result: Result, shown: Int64) -> dict[str, AnyArray]:
 def _choose(
     comparison: Comparison, tables: Mapping[str, Mapping[str, AnyArray]], most_bars: int
 ) -> tuple[int, int, str]:
-    """Return the longest window around the longest queue with few enough bars of each policy.
+    """Return the longest window around the longest queue with few enough bars per policy.
 
-    With it, how it was chosen.
+    Also return how it was chosen.
     """
     begin = int(comparison.trace.submit_us[0])
     ends = [int(result.intervals["end_us"].max()) for result in comparison.results.values()
@@ -266,7 +266,7 @@ def _caption(
         text += f"{len(shown)} of {cluster.num_servers:,} servers. "
     else:
         text += f"all {plural(cluster.num_servers, 'server')}. "
-    text += "A bar is a job on neighbouring GPUs; a job has one colour on all of its GPUs."
+    text += "A bar is a job on neighbouring GPUs; a job has the same colour on all its GPUs."
     if cut:
-        text += f" {plural(cut, 'bar')} of the least area are left out."
+        text += f" The {plural(cut, 'bar')} with the smallest area are left out."
     return text

@@ -1,1 +1,1 @@
-"""How charts look, and how they become files."""
+"""The look of charts, and their export to files."""

@@ -1,4 +1,4 @@
-"""How all charts look: one configuration of Vega-Lite, scales and axes, and files of charts."""
+"""The look of all charts: the Vega-Lite configuration, scales and axes, and export to files."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ else:
 
 OneChart = TypeVar("OneChart")
 WIDTH: Final = 640
-"""Of a chart that stands alone, in pixels; a page makes it as wide as there is room."""
+"""Size of a chart outside a page, in pixels; a page makes it as wide as there is room."""
 _MM_PER_POINT: Final = 25.4 / 72
 _COLUMNS: Final = {"column": 84.0, "text": 178.0}
 _SHAPES: Final = ("circle", "diamond", "square", "triangle-up")
 _PAPER_LETTERS: Final = 8
-_LEAST_HEIGHT: Final = 0.55  # of that of a chart that stands alone
+_LEAST_HEIGHT: Final = 0.55  # relative to that of a chart outside a page
 _WIDTH: Final = re.compile('width="([^"]+)')
 _DASHES: Final = {"solid": [1, 0], "dash": [6, 3], "dot": [2, 2], "dashdot": [6, 2, 2, 2]}
 
 
 class Rows:
-    """What a chart is drawn from: a row a policy with a list a column, which the chart unfolds.
+    """The data of a chart: one row per policy with lists as columns, which the chart unfolds.
 
-    Columns are several times as short as rows, in notebooks, files and pages.
+    This form is several times smaller than rows, in notebooks, files and pages.
     """
 
     def __init__(self) -> None:
         self._rows: list[dict[str, Any]] = []
 
     def add(self, policy: str, **columns: Any) -> None:
-        """Add the rows of a policy: arrays or lists of one length; numbers have six digits."""
+        """Add the rows of a policy: arrays or lists of equal length, rounded to six digits."""
         lists = {name: getattr(values, "tolist", values.copy)() for name, values in columns.items()}
         row = {name: [_short(value) for value in values] for name, values in lists.items()}
         self._rows.append({"policy": policy} | row)
 
     def chart(self, chart: Any = None, **properties: Any) -> Any:
-        """Return a chart of these rows, or let a layered one be of them."""
+        """Return a chart of these rows, or use them in a layered one."""
         made = alt.Chart(**properties) if chart is None else chart
         made.data = {"values": self._rows}
         columns: list[Any] = [name for row in self._rows[:1] for name in row if name != "policy"]
@@ -61,23 +61,23 @@ def picture(
     chart: OneChart, name: str, title: str, caption: str, findings: Sequence[str] = (), *,
     has_lines: bool = False,
 ) -> OneChart:  # fmt: skip
-    """Give a chart its title, caption, text for who does not see it, and look.
+    """Add title, caption, alternative text and look to a chart.
 
     Parameters
     ----------
     chart
-        Of Altair, of any kind; the heights of its plots are numbers of pixels.
+        An Altair chart of any kind; the heights of its plots are in pixels.
     name
         As in :mod:`gpusched.plot`; the id of the figure in a page.
     caption
-        How to read it, and by which rule points were left out.
+        How to read the chart, and how points were thinned.
     findings
         A few words on each policy.
     has_lines
-        Whether it is a list, whose lines have to have the height of letters on paper as well.
+        Whether it is a list, whose lines need the height of text on paper as well.
     """
     made: Any = chart
-    made = made.copy(deep=False)  # the methods of Altair copy all of it, and check each step
+    made = made.copy(deep=False)  # Altair's methods copy and validate all of it at each step
     made.title = title
     made.description = " ".join([f"{title}.", *(f"{finding}." for finding in findings)])
     made.usermeta = {"name": name, "caption": caption, "has_lines": has_lines}
@@ -91,10 +91,10 @@ def config(*, in_page: bool = False, points: float = 12) -> dict[str, Any]:
     Parameters
     ----------
     in_page
-        Colours are variables of the style of the page, so that light, dark and print need no
+        Whether colours are CSS variables of the page, so that light, dark and print need no
         redrawing. Otherwise they are those of a light page.
     points
-        The size of letters.
+        Font size.
     """
 
     def colour(name: str, light: str) -> str:
@@ -143,15 +143,15 @@ def config(*, in_page: bool = False, points: float = 12) -> dict[str, Any]:
 
 
 def by_policy(labels: Sequence[str], shown: Collection[str] | None = None) -> dict[str, Any]:
-    """Return the encodings of lines by policy: its colour and, from the eighth on, its dash.
+    """Return the encodings of lines by policy: colour and, from the eighth on, dash.
 
     Parameters
     ----------
     labels
-        All policies of the comparison or study, in its order, so that one has the same colour in
-        each of its charts. The column of the data is ``policy``.
+        All policies of the comparison or study, in order, so that a policy has the same colour in
+        all charts. The column of the data is ``policy``.
     shown
-        Those that the legend names; None: all.
+        Those in the legend; None: all.
     """
     return {"color": policy_colour(labels, shown), "strokeDash": policy_dash(labels, shown)}
 
@@ -159,7 +159,7 @@ def by_policy(labels: Sequence[str], shown: Collection[str] | None = None) -> di
 def policy_colour(
     labels: Sequence[str], shown: Collection[str] | None = None, *, legend: bool = True
 ) -> alt.Color:
-    """Return the colour of each policy; a page leaves out the legend, as it has one of its own."""
+    """Return the colour of each policy; a page has its own legend."""
     return alt.Color(
         "policy:N", title=None, scale=alt.Scale(domain=list(labels)),
         legend=_legend(labels, shown) if legend else None,
@@ -193,15 +193,15 @@ def _legend(labels: Sequence[str], shown: Collection[str] | None = None) -> alt.
 
 
 def _fitting(labels: Sequence[str], width: float) -> int:
-    """How many entries of a legend stand in a row."""
+    """Number of legend entries in a row."""
     return max(1, int(width // (6.2 * max(map(len, labels), default=1) + 30)))
 
 
 def highlight(labels: Sequence[str] = ()) -> alt.Parameter:
-    """Return the parameter ``highlight``: the policies that stand out, all if there is none.
+    """Return the parameter ``highlight``: the highlighted policies, all if empty.
 
-    One chart of a layered one takes it (``add_params``); :func:`stands_out` is the opacity that
-    follows. The legend of a page sets it.
+    One chart of a layered one takes it (``add_params``); :func:`stands_out` is the matching
+    opacity. The legend of a page sets it.
     """
     return alt.param(name="highlight", value=list(labels))
 
@@ -213,7 +213,7 @@ def stands_out() -> alt.OpacityValue:
 
 
 def shown(labels: Sequence[str], first: str) -> alt.Parameter:
-    """Return the parameter ``shown``: the one policy that a chart shows; a page has a menu.
+    """Return the parameter ``shown``: the policy that a chart shows; a page has a menu.
 
     The chart filters by ``datum.policy === shown``.
     """
@@ -243,11 +243,11 @@ DURATION: Final = (
     )
     + "format({0} / 86400, ',.4~r') + ' d'"
 )
-"""Seconds in words, an expression of Vega: ``DURATION.format("datum.value")``."""
+"""Seconds in words, as a Vega expression: ``DURATION.format("datum.value")``."""
 
 
 def duration_scale(low_s: float, high_s: float, *, title: str) -> dict[str, Any]:
-    """Return scale, axis and title of a logarithmic axis of seconds, with ticks that people use.
+    """Return scale, axis and title of a logarithmic axis of seconds, with readable ticks.
 
     For ``alt.X("jct_s:Q", **duration_scale(1, 90_000, title="JCT (log scale)"))``.
     """
@@ -271,28 +271,28 @@ def save(
 ) -> None:
     """Write a chart as PDF, SVG or PNG, at the width of a paper, without a browser (extra: plot).
 
-    Letters have 8 points; the title is left to the caption of the paper.
+    The text size is 8 points; the title is omitted, as papers have captions.
 
     Parameters
     ----------
     chart
-        What a function of :mod:`gpusched.plot` returned, or any chart of Altair.
+        A chart from a function of :mod:`gpusched.plot`, or any other Altair chart.
     path
-        The file, which is overwritten; its ending says the format. PNG has 300 dots an inch.
+        The file to write; its suffix sets the format. PNG has 300 dots per inch.
     width
         ``"column"`` (84 mm), ``"text"`` (178 mm), or millimetres.
 
     Returns
     -------
     None
-        The picture is in the file.
+        The chart is in the file.
 
     Raises
     ------
     ImportError
-        Without vl-convert; the message says what to install.
+        If vl-convert is missing; the message says what to install.
     ValueError
-        If the file ends in none of these, or the width is not positive.
+        If the suffix is none of these, or the width is not positive.
 
     Examples
     --------
@@ -319,7 +319,7 @@ def save(
 
 
 def _svg_of(spec: dict[str, Any], points: float) -> str:
-    """Draw a specification as wide as so many points."""
+    """Draw a specification at a width in points."""
     import vl_convert
 
     spec = {name: part for name, part in spec.items() if name != "title"}
@@ -341,7 +341,7 @@ def _svg_of(spec: dict[str, Any], points: float) -> str:
     if sized[0] is spec:
         spec["autosize"] = {"type": "fit-x", "contains": "padding"}
         return drawn(points)
-    # How wide several plots are together follows from two tries, which a legend may be wider than.
+    # The total width of several plots follows from two tries; a legend may be wider.
     first, second = (share * points / _abreast(spec) for share in (0.7, 0.8))
     one, two = (float(_WIDTH.findall(drawn(width))[0]) for width in (first, second))
     slope = (two - one) / (second - first)
@@ -349,12 +349,12 @@ def _svg_of(spec: dict[str, Any], points: float) -> str:
 
 
 def _abreast(spec: dict[str, Any]) -> int:
-    """How many plots stand side by side, as far as the specification says."""
+    """Number of plots next to each other, as far as the specification shows."""
     return spec.get("columns") or len(spec.get("hconcat", ())) or 1
 
 
 def views(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the parts of a specification that have a width and a height, itself if it is one."""
+    """Yield the parts of a specification that have a width and a height, or itself."""
     for part in inner(spec):
         yield from views(part)
     if not inner(spec):
@@ -362,13 +362,13 @@ def views(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def inner(spec: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the specifications that stand side by side in one, if it is of such a kind."""
+    """Return the specifications that one places next to each other, if it is of such a kind."""
     beside = [part for name in ("hconcat", "vconcat", "concat") for part in spec.get(name, [])]
     return [spec["spec"]] if "spec" in spec else beside
 
 
 def encodings_of_policies(spec: Any) -> Iterator[dict[str, Any]]:
-    """Yield each encoding by the column ``policy`` that has a legend."""
+    """Yield each encoding by the column ``policy`` with a legend."""
     if isinstance(spec, dict):
         if spec.get("field") == "policy" and spec.get("legend"):
             yield spec

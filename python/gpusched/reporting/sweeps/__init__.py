@@ -1,1 +1,1 @@
-"""Pictures and the page of a study."""
+"""Charts and the page of a study."""

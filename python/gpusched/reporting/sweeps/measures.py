@@ -1,4 +1,4 @@
-"""A metric of runs: its name, its unit on an axis, and how its values are written."""
+"""A metric of runs: its name, its unit on an axis, and its number format."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpusched.results.metric_registry import METRICS
 
 @dataclass(frozen=True)
 class Measure:
-    """A metric as pictures of a study show it.
+    """A metric in charts of a study.
 
     Attributes
     ----------
@@ -30,27 +30,27 @@ class Measure:
     better: str
 
     def unit_for(self, values: Iterable[float]) -> tuple[float, str]:
-        """Return the unit in which values read best: what one of it is, and its name."""
+        """Return the most readable unit for values: its size and its name."""
         return scale_of(self.kind, [value for value in values if math.isfinite(value)])
 
     def title(self, unit: str) -> str:
-        """Return what an axis in this unit is called."""
+        """Return the title of an axis in this unit."""
         return f"{self.label} ({unit})" if unit else self.label
 
     def text(self, value: float) -> str:
-        """Return a value as a person reads it."""
+        """Format a value for reading."""
         return written(value, self.kind)
 
 
 def plain(value: float, digits: int = 4) -> str:
-    """Return a number with so many digits, but never with a power of ten for a large one."""
+    """Format a number to so many digits, without powers of ten for large ones."""
     if not math.isfinite(value):
         return "-"
     return f"{value:,.0f}" if abs(value) >= 10 ** (digits - 1) else f"{value:.{digits}g}"
 
 
 def measure(key: str) -> Measure:
-    """Return the metric of a column; one that is not registered is in seconds if it ends in _s."""
+    """Return the metric of a column; an unregistered one is in seconds if it ends in _s."""
     known = METRICS.all().get(key)
     if known is not None:
         return Measure(key, known.label, known.kind, known.better)

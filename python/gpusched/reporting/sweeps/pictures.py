@@ -1,4 +1,4 @@
-"""The pictures of a study: rows from the cells of its runs, and the chart that shows them."""
+"""The charts of a study: rows from the cells of its runs, and the chart of the rows."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ else:
 Quantity = Literal["jct_s", "wait_s"]
 Rows = list[dict[str, Any]]
 Found = tuple[Rows, list[str]]
-"""The rows of a chart, and what they say in words."""
+"""The rows of a chart, and its findings in words."""
 
 MOST_ROWS: Final = 2_000
-"""From which a chart is drawn."""
-_WIDE: Final = 30  # times as much: times of such an axis need several units
+"""The minimum number of points for a chart."""
+_WIDE: Final = 30  # ratio of the ends of an axis; times then need several units
 _MOST_PANELS: Final = 12
-_MOST_LINES: Final = 60  # of a forest plot
+_MOST_LINES: Final = 60  # in a forest plot
 _DOT: Final = {"size": 32}
-_MOST_TEXTS: Final = 12  # columns of a heat map in which numbers have room
+_MOST_TEXTS: Final = 12  # columns of a heat map whose fields have room for numbers
 _SHARES: Final = np.concatenate((np.linspace(0.01, 0.99, 99), [0.995, 0.999, 1.0]))
-_LEAST: Final = {"jct_s": 1e-6, "wait_s": 1.0}  # seconds that a logarithmic axis can show
+_LEAST: Final = {"jct_s": 1e-6, "wait_s": 1.0}  # seconds; lower end of the logarithmic axis
 WORDS: Final[dict[Quantity, str]] = {"jct_s": "JCT", "wait_s": "Wait"}
 
 
@@ -73,11 +73,11 @@ class Ruler:
     Attributes
     ----------
     scale
-        Of changes: ``"ratio"`` or ``"difference"``.
+        For changes: ``"ratio"`` or ``"difference"``.
     kind
         ``"duration"`` is logarithmic, in seconds with ticks in several units.
     ends
-        Of all estimates and intervals, in ``unit``.
+        Range of all estimates and intervals, in ``unit``.
     """
 
     study: Settled
@@ -91,7 +91,7 @@ class Ruler:
 
     @classmethod
     def of_cells(cls, study: Settled, metric: str, cells: Cells, show: Shown) -> Ruler:
-        """Return the axis on which some cells have room."""
+        """Return an axis that fits the given cells."""
         of, is_ratio = measure(metric), show == "change" and cells.scale == "ratio"
         spans = [
             span_of(cell, show)
@@ -118,15 +118,15 @@ class Ruler:
 
     @property
     def against(self) -> str:
-        """What changes are to, for a title."""
+        """Text for a title: how changes are expressed."""
         return f": {self.scale} to {self.study.baseline}" if self.show == "change" else ""
 
     def text(self, value: float) -> str:
-        """Return an estimate as a person reads it."""
+        """Format an estimate for reading."""
         return text_of(self.of, value, self.show, self.scale)
 
     def rows(self, cells: Iterable[Cell]) -> Iterator[tuple[Cell, dict[str, Any]]]:
-        """Yield what the cells that have an estimate are on the axis, and in words."""
+        """Yield the positions of the cells with an estimate on the axis, and their texts."""
         for cell in cells:
             span = span_of(cell, self.show)
             if not span.is_known or (self.show, cell.policy) == ("change", self.study.baseline):
@@ -148,7 +148,7 @@ class Ruler:
 
     @property
     def padded(self) -> tuple[float, float]:
-        """The ends with room beside them."""
+        """The range with a margin."""
         low, high = self.ends
         if self.kind == "linear":
             margin = 0.05 * (high - low) or 0.05 * abs(high) or 1.0
@@ -158,7 +158,7 @@ class Ruler:
 
     @property
     def colours(self) -> tuple[float, float]:
-        """The ends of a scale of colours, whose middle is "no change" where changes are shown."""
+        """The range of a colour scale, centred on "no change" if changes are shown."""
         low, high = self.ends
         if self.show == "change" and self.kind == "linear":
             reach = max(-low, high) or 1.0
@@ -169,7 +169,7 @@ class Ruler:
         return (low, high) if high > low else (low, low + (abs(low) or 1.0))
 
     def share(self, value: float) -> float:
-        """Return where a value stands on the scale of colours, from 0 to 1."""
+        """Return the position of a value on the colour scale, from 0 to 1."""
         low, high = self.colours
         if self.kind == "linear":
             return (value - low) / (high - low)
@@ -177,7 +177,7 @@ class Ruler:
 
     @property
     def colour_label(self) -> str:
-        """The value at a share of the scale of colours, an expression of Vega."""
+        """The value at a position on the colour scale, as a Vega expression."""
         low, high = self.colours
         value = f"({low} + max(0, datum.value) * {high - low})"
         if self.kind != "linear":
@@ -188,12 +188,12 @@ class Ruler:
 
 
 def short(value: float) -> float | None:
-    """Return six digits, which are more than anybody sees; None for NaN."""
+    """Round to six digits; None for NaN."""
     return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
 def value_text(value: Any) -> str:
-    """Return a value on an axis as a person reads it."""
+    """Format a value of an axis for reading."""
     if value is None:
         return "none"
     return f"{value:,.6g}" if isinstance(value, int | float) else str(value)
@@ -212,30 +212,30 @@ def lines(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw a metric of each policy along an axis, with a band for its interval over the seeds.
 
-    The vertical axis is logarithmic, but for shares and metrics that may be zero.
+    The vertical axis is logarithmic, except for shares and metrics that may be zero.
 
     Parameters
     ----------
     source
-        A study, or its runs: a Polars frame with a row for each run.
+        A study, or its runs: a Polars frame with one row per run.
     metric
-        A column of numbers of the runs.
+        A numeric column of the runs.
     x
-        The axis along which lines go, such as ``"load"``. None takes the load if runs differ in
-        it, otherwise the first axis in which they do. Names instead of numbers (traces, clusters)
-        have points with bars and no lines.
+        Horizontal axis, such as ``"load"``. None takes the load if runs differ in it, otherwise the
+        first axis in which they do. Names instead of numbers (traces, clusters) have points with
+        bars and no lines.
     panels
-        An axis of which each value has a panel of its own; at most 12.
+        An axis with a panel for each value; at most 12.
     show
-        A ``"typical"`` run, or the ``"change"`` to the baseline on the same jobs: the ratio, of
-        shares and of metrics that may be zero the difference.
+        A ``"typical"`` run, or the ``"change"`` from the baseline on the same jobs: the ratio, for
+        shares and for metrics that may be zero the difference.
     where
-        By axis the value, or the list of values, that is drawn. Runs must differ in nothing but
-        the policy, the seed, ``x`` and ``panels``.
+        The value, or the list of values, of each axis to draw. Runs must differ only in the
+        policy, the seed, ``x`` and ``panels``.
     baseline
-        A policy; None takes the study's, or the first.
+        A policy; None takes the baseline of the study, or the first policy.
     level
-        Share of the intervals that hold the truth.
+        Share of the intervals that contain the true value.
 
     Returns
     -------
@@ -247,8 +247,8 @@ def lines(
     TypeError
         If the source is neither.
     ValueError
-        If a name is not known, no run is left, runs differ in an axis that is not drawn, or
-        there are more than 2,000 points.
+        If a name is unknown, no run is left, runs differ in an axis that is not drawn, or there
+        are more than 2,000 points.
 
     Examples
     --------
@@ -269,7 +269,7 @@ def lines(
     values = values_of(study.runs, panels)
     if len(values) > _MOST_PANELS:
         raise ValueError(
-            f"panels: {len(values)} values of {panels!r} are more than {_MOST_PANELS}; "
+            f"panels: {panels!r} has {len(values)} values, at most {_MOST_PANELS} are possible; "
             f"choose some with where={{{panels!r}: [...]}}"
         )
     rows: Rows = []
@@ -284,7 +284,7 @@ def lines(
 
 
 def lines_found(ruler: Ruler, cells: Iterable[Cell], at: int = 0) -> Found:
-    """Return the points of all policies along an axis, which is the ``at``-th of the settings."""
+    """Return the points of all policies along an axis, the setting's number ``at``."""
     rows: Rows = []
     said: dict[str, list[str]] = {}
     for cell, row in ruler.rows(cells):
@@ -298,7 +298,7 @@ def lines_found(ruler: Ruler, cells: Iterable[Cell], at: int = 0) -> Found:
 def lines_chart(
     ruler: Ruler, found: Found, x: str, panels: Sequence[str] = ()
 ) -> alt.LayerChart | alt.FacetChart:
-    """Return lines with bands; points with bars where x has names instead of numbers."""
+    """Return lines with bands; points with bars if x has names instead of numbers."""
     study, (rows, findings) = ruler.study, found
     places = values_of(study.runs, x)
     tips = [alt.Tooltip("policy:N"), alt.Tooltip("x:N", title=x), alt.Tooltip("text:N", title="is")]
@@ -347,7 +347,7 @@ def heat_map(
     where: Where | None = None,
     baseline: str | None = None,
 ) -> alt.LayerChart:
-    """Draw a metric, or its change against the baseline, as a field per policy and value.
+    """Draw a metric, or its change from the baseline, as a coloured cell per policy and value.
 
     Parameters: as :func:`lines`.
 
@@ -378,13 +378,13 @@ def heat_map(
 
 
 def heat_map_found(ruler: Ruler, cells: Iterable[Cell], at: int = 0) -> Found:
-    """Return the fields of all policies along an axis."""
+    """Return the cells of all policies along an axis."""
     rows: Rows = []
     said: dict[str, list[str]] = {}
     for cell, row in ruler.rows(cells):
         value, text = value_text(cell.setting[at]), ruler.text(span_of(cell, ruler.show).value)
         share = ruler.share(row["value"])
-        # Strong colours are behind a text: of changes those of both ends.
+        # Strong colours need light text: for changes at both ends.
         strong = abs(share - 0.5) > 0.3 if ruler.show == "change" else share > 0.6
         named = {"x": value, "field": text, "share": short(share), "strong": int(strong)}
         rows.append(row | named)
@@ -437,14 +437,14 @@ def forest_plot(
 ) -> alt.LayerChart:
     """Draw the ratio of each policy to the baseline with its interval, on a logarithmic axis.
 
-    Of shares, and of metrics that may be zero, it is the difference. An interval that does not
-    cross the dashed line is a change that the seeds do not explain.
+    For shares, and for metrics that may be zero, it is the difference. An interval that does not
+    cross the dashed line is a change beyond the variation between seeds.
 
     Parameters
     ----------
     by
-        Axes of which each combination has rows of its own; None takes those in which runs differ.
-        At most 60 rows. The other parameters: as :func:`lines`.
+        Axes whose combinations have their own rows; None takes those in which runs differ. At most
+        60 rows. The other parameters: as :func:`lines`.
 
     Returns
     -------
@@ -474,17 +474,17 @@ def forest_plot(
     cells = study.cells(metric, axes)
     count = sum(cell.policy != study.baseline for cell in cells.cells)
     if not count:
-        raise ValueError(f"there is no policy beside the baseline {study.baseline!r}")
+        raise ValueError(f"forest_plot: only the baseline {study.baseline!r} has runs")
     if count > _MOST_LINES:
         raise ValueError(
-            f"{count} rows are more than {_MOST_LINES}: choose some settings with where={{...}}"
+            f"{count} rows, at most {_MOST_LINES} are possible; choose settings with where={{...}}"
         )
     ruler = Ruler.of_cells(study, metric, cells, "change")
     return forest_chart(ruler, forest_found(ruler, cells.cells, axes))
 
 
 def forest_found(ruler: Ruler, cells: Iterable[Cell], axes: Sequence[str] = ()) -> Found:
-    """Return a line for each setting and policy but the baseline; without axes for each policy."""
+    """Return a line for each setting and policy except the baseline."""
     rows: Rows = []
     findings = []
     for cell, row in ruler.rows(cells):
@@ -496,7 +496,7 @@ def forest_found(ruler: Ruler, cells: Iterable[Cell], axes: Sequence[str] = ()) 
 
 
 def forest_chart(ruler: Ruler, found: Found) -> alt.LayerChart:
-    """Return the lines one below the other, with a dashed one at "no change"."""
+    """Return the lines one below the other, with a dashed line at "no change"."""
     rows, findings = found
     lines = list(dict.fromkeys(row["line"] for row in rows))
     base = _base(ruler.study, rows).encode(y=alt.Y("line:N", sort=lines, axis=None))
@@ -529,13 +529,13 @@ def pareto(
 ) -> alt.LayerChart:
     """Draw two metrics of each policy, with intervals, and their Pareto front.
 
-    A policy is on the front if no other is at least as good in both metrics and better in one.
-    Which way is better is said by the metrics; of one for which it is not known, less is.
+    A policy is on the front if no other is at least as good in both metrics and better in one. If
+    a metric does not define which direction is better, lower is assumed.
 
     Parameters
     ----------
     x, y
-        Columns of numbers of the runs. The other parameters: as :func:`lines`.
+        Numeric columns of the runs. The other parameters: as :func:`lines`.
 
     Returns
     -------
@@ -564,7 +564,7 @@ def pareto(
 
 
 def pareto_found(of_x: Ruler, of_y: Ruler, across: Iterable[Cell], up: Iterable[Cell]) -> Found:
-    """Return a point for each policy, those on the front marked."""
+    """Return a point for each policy, with those on the front marked."""
     theirs = {row["policy"]: (cell, row) for cell, row in of_y.rows(up)}
     pairs = [
         (cell, row, *theirs[row["policy"]])
@@ -587,7 +587,7 @@ def pareto_found(of_x: Ruler, of_y: Ruler, across: Iterable[Cell], up: Iterable[
 
 
 def pareto_chart(of_x: Ruler, of_y: Ruler, found: Found) -> alt.LayerChart:
-    """Return the points with their intervals, and a line that joins the front."""
+    """Return the points with their intervals, and a line along the front."""
     study, (rows, findings) = of_x.study, found
     base = _base(study, rows)
     front = alt.Chart().transform_filter("datum.front").mark_line(style="limit", strokeDash=[5, 4])
@@ -637,14 +637,14 @@ def cdf_over_seeds(
 ) -> alt.LayerChart:
     """Draw the distribution of a time over the jobs under each policy, with bands over the seeds.
 
-    At each share of the jobs stands the time within which so many of them are done in a typical
-    run, and the band is its interval. From results there are 102 shares; from the runs of a study
-    those of which they have columns, such as ``p95_jct_s``.
+    For each share of the jobs the curve shows the time within which that share is done in a typical
+    run; the band is its interval. Results give 102 shares; the runs of a study give those with a
+    column, such as ``p95_jct_s``.
 
     Parameters
     ----------
     source
-        By policy its results, one for each seed; or a study, or its runs.
+        Results by policy, one for each seed; or a study, or its runs.
     quantity
         ``"jct_s"`` or ``"wait_s"``. Waits of less than 1 s are drawn at 1 s.
     where, level
@@ -674,7 +674,7 @@ def cdf_over_seeds(
         raise ValueError(f"quantity: must be 'jct_s' or 'wait_s', not {quantity!r}")
     if isinstance(source, Mapping):
         if where is not None:
-            raise ValueError("where: results have no axes; choose among them yourself")
+            raise ValueError("where: applies to studies only; select among the results instead")
         curves = _curves_of_results(source, quantity, level)
         seeds = max((len(own) for own in source.values()), default=0)
         note = f"{level:.0%} intervals over {seeds} seeds."
@@ -690,7 +690,7 @@ def cdf_over_seeds(
 
 
 Curves = dict[str, list[tuple[float, Span]]]
-"""By policy the shares of the jobs, each with the time within which so many are done."""
+"""By policy the shares of the jobs, each with the times within which they are done."""
 
 
 def _curves_of_results(
@@ -720,7 +720,7 @@ def _quantiles(result: Result, quantity: Quantity, shares: Float64) -> Float64 |
 
 
 def curves_of(study: Settled, cells: Mapping[str, Iterable[Cell]], quantity: str) -> Curves:
-    """Return the quantiles that runs have as metrics, of the policies that have all."""
+    """Return the quantiles among the metrics of the runs, for policies that have all."""
     shares = quantile_columns(list(cells), quantity)
     curves: Curves = {}
     for key, share in shares.items():
@@ -731,7 +731,7 @@ def curves_of(study: Settled, cells: Mapping[str, Iterable[Cell]], quantity: str
 
 
 def quantile_columns(columns: Sequence[str], quantity: str) -> dict[str, float]:
-    """Return the columns that are quantiles of a quantity with their shares, ascending."""
+    """Return the columns with quantiles of a quantity and their shares, ascending."""
     found = {}
     for name in columns:
         if match := re.fullmatch(rf"p(\d+)_{quantity}", name):
@@ -748,7 +748,7 @@ def cdf_found(curves: Curves, quantity: Quantity) -> Found:
         {
             "policy": name,
             "share": short(share),
-            "text": f"{100 * share:.4g} % within " + duration(max(span.value, least)),
+            "text": f"{100 * share:.4g}% within " + duration(max(span.value, least)),
         }
         | {
             key: short(max(end, least))
@@ -763,12 +763,12 @@ def cdf_found(curves: Curves, quantity: Quantity) -> Found:
             duration(next(max(span.value, least) for at, span in curve if at >= share - 1e-9))
             for share in (0.5, 0.95)
         )
-        findings.append(f"{name}: half of the jobs within {half}, 95 % within {most}")
+        findings.append(f"{name}: half of the jobs within {half}, 95% within {most}")
     return rows, findings
 
 
 def cdf_chart(labels: Sequence[str], found: Found, quantity: Quantity, note: str) -> alt.LayerChart:
-    """Return the curves with bands across."""
+    """Return the curves with horizontal bands."""
     rows, findings = found
     word = WORDS[quantity]
     values = [row[key] for row in rows for key in ("value", "low", "high") if row[key] is not None]
@@ -792,7 +792,7 @@ def cdf_chart(labels: Sequence[str], found: Found, quantity: Quantity, note: str
     return style.picture(
         _layered(layers, rows), "cdf_over_seeds",
         f"{word}: share of the jobs",
-        f"At each share the typical one of its quantiles over the seeds. {note}{small}", findings,
+        f"The typical quantile over the seeds at each share. {note}{small}", findings,
     )  # fmt: skip
 
 
@@ -806,12 +806,12 @@ def sensitivity(
 ) -> alt.LayerChart:
     """Draw how far each parameter moves a metric from its value at a base setting.
 
-    One parameter is moved at a time, all others stay at the base; the widest bar is at the top.
+    One parameter changes at a time; the widest bar is at the top.
 
     Parameters
     ----------
     base
-        By parameter its value at the base; of those that are not named the first value is taken.
+        Values of parameters at the base; others are at their first value.
     parameters
         Axes, or ``"policy"``; None takes all in which the runs differ.
     metric, where
@@ -825,7 +825,7 @@ def sensitivity(
     Raises
     ------
     TypeError, ValueError
-        As :func:`lines`; ValueError, too, if no run is at the base.
+        As :func:`lines`; also ValueError if no run is at the base.
 
     Examples
     --------
@@ -843,13 +843,13 @@ def sensitivity(
         if name not in differing:
             raise ValueError(f"the runs do not differ in {name!r}{nearest(name, differing)}")
     if not differing:
-        raise ValueError("the runs differ in no parameter")
+        raise ValueError("the runs do not differ in any parameter")
     at = {name: (base or {}).get(name, values_of(runs, name)[0]) for name in differing}
     cells = study.cells(metric, [name for name in differing if name != "policy"])
     ruler = Ruler.of_cells(study, metric, cells, "typical")
     found = sensitivity_found(ruler, cells.cells, at, parameters or differing)
     if not found[0]:
-        raise ValueError(f"base: no run that did not fail is at {at}")
+        raise ValueError(f"base: no successful run is at {at}")
     setting = ", ".join(name_of(axis, value) for axis, value in at.items())
     return sensitivity_chart(ruler, found, f"One at a time from {setting}. Typical runs.")
 
@@ -857,7 +857,7 @@ def sensitivity(
 def sensitivity_found(
     ruler: Ruler, cells: Iterable[Cell], at: Mapping[str, Any], parameters: Iterable[str]
 ) -> Found:
-    """Return the swing of each parameter about a base; nothing if there is no run at the base."""
+    """Return the swing of each parameter about a base; empty if no run is at the base."""
     study, of = ruler.study, ruler.of
     axes = [name for name in at if name != "policy"]
     values = {(cell.policy, *cell.setting): cell.typical.value for cell in cells}
@@ -909,7 +909,7 @@ def sensitivity_chart(ruler: Ruler, found: Found, caption: str) -> alt.LayerChar
 def _layered(layers: Sequence[alt.Chart], rows: Rows, height: int = 280) -> alt.LayerChart:
     if len(rows) > MOST_ROWS:
         raise ValueError(
-            f"{len(rows):,} points are more than {MOST_ROWS:,}: choose some with where={{...}}"
+            f"{len(rows):,} points, at most {MOST_ROWS:,} are possible; select with where={{...}}"
         )
     table = style.Rows()
     for policy in dict.fromkeys(row["policy"] for row in rows):
@@ -922,7 +922,7 @@ def _layered(layers: Sequence[alt.Chart], rows: Rows, height: int = 280) -> alt.
 
 
 def _height(rows: Rows, each: int, *by: str) -> int:
-    """Return how high a list is; of a page that of the setting that has most lines."""
+    """Return the height of a list; for a page that of the setting with the most lines."""
     lines = dict.fromkeys(tuple(row.get(name) for name in (*by, "line")) for row in rows)
     return 10 + each * max(Counter(line[:-1] for line in lines).values(), default=1)
 
@@ -939,7 +939,7 @@ def _line_at(value: float) -> alt.Chart:
 
 
 def _text_above(order: Sequence[str] | None) -> alt.Chart:
-    """Return the names of lines, each above its own from the left edge."""
+    """Return the names of lines, each above its line at the left edge."""
     text = alt.Chart().mark_text(align="left", baseline="middle", dy=-7, limit=330)
     made: alt.Chart = text.encode(
         x=alt.value(0), y=alt.Y("line:N", sort=order, axis=None), text=alt.Text("line:N")

@@ -1,4 +1,4 @@
-"""What every picture of a study begins with: its runs, its metric, and the cells of both."""
+"""The input of every chart of a study: its runs, its metric, and the cells of both."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Span(NamedTuple):
-    """An estimate between the ends of its interval; NaN where there is none."""
+    """An estimate and its interval; NaN if there is none."""
 
     value: float = math.nan
     low: float = math.nan
@@ -51,23 +51,23 @@ class Cell:
     Attributes
     ----------
     setting
-        The values of the axes, in their order.
+        The values of the axes, in order.
     typical
-        Of the runs of all seeds, in the unit of the metric.
+        Estimate over the runs of all seeds, in the unit of the metric.
     change
-        To the baseline at the same setting: the ratio, or the difference, of a typical pair.
+        From the baseline at the same setting: ratio, or difference, of a typical pair.
     mean, worst
         Of the runs; NaN if there is none.
     num
-        Seeds.
+        Number of seeds.
     num_better, num_pairs
-        Seeds in which it was better than the baseline, of those that both have; NaN if unknown.
+        Number of seeds in which it was better than the baseline, of common ones; NaN if unknown.
     p
-        Of no change, corrected for the number of all cells; NaN where seeds are too few.
+        p of no change, corrected for the number of all cells; NaN with too few seeds.
     is_ahead
-        Whether it is not beaten where others are.
+        Whether it is unbeaten while others are beaten.
     mark
-        The growth where jobs pile up; empty otherwise.
+        The growth if the queue grows without bound; otherwise empty.
     """
 
     setting: tuple[Any, ...]
@@ -86,14 +86,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of a metric, and what is to be known before they are believed.
+    """The cells of a metric, and their caveats.
 
     Attributes
     ----------
     scale
-        Of changes: ``"ratio"`` or ``"difference"``.
+        For changes: ``"ratio"`` or ``"difference"``.
     headline
-        What they come to, a sentence each.
+        The conclusion, one string per sentence.
     """
 
     cells: list[Cell]
@@ -110,7 +110,7 @@ def cells_of(
     *,
     level: float = 0.95,
 ) -> Cells:
-    """Return the cells of all runs that did not fail, by setting and policy.
+    """Return the cells of all successful runs, by setting and policy.
 
     Parameters
     ----------
@@ -155,16 +155,16 @@ Shown = Literal["typical", "change"]
 
 @dataclass(frozen=True, eq=False)
 class Settled:
-    """The runs that a picture shows, and the names by which it shows them.
+    """The runs of a chart, and their display names.
 
     Attributes
     ----------
     runs
-        Those that are chosen, failed ones among them.
+        The selected runs, including failed ones.
     policies
-        Of these runs, in the order of the study.
+        Policies of these runs, in the order of the study.
     names
-        Of all policies of the study, whose order gives colours, marked where they see the truth.
+        Of all policies of the study, in the order of their colours, with a mark if clairvoyant.
     """
 
     runs: pl.DataFrame
@@ -180,12 +180,12 @@ class Settled:
 
     @property
     def labels(self) -> list[str]:
-        """The names of all policies of the study: a policy keeps its colour without the others."""
+        """The names of all policies of the study: a policy keeps its colour in every selection."""
         return list(self.names.values())
 
     @property
     def note(self) -> str:
-        """What intervals are, and over how many seeds."""
+        """The coverage of the intervals, and the number of seeds."""
         return f"{self.level:.0%} intervals over {seeds_text(self.runs)}."
 
 
@@ -198,16 +198,16 @@ def settled(
     level: float = 0.95,
     tells: bool = True,
 ) -> Settled:
-    """Choose the runs of a picture.
+    """Select the runs of a chart.
 
     Parameters
     ----------
     shown
-        The axes that the picture shows; in no other may runs differ.
+        The axes that the chart shows; runs must not differ in others.
     where
-        By axis the value, or the list of values, that is shown.
+        The value, or the list of values, of each axis to show.
     tells
-        Whether failed runs are warned of; a page lists them instead.
+        Whether to warn of failed runs; a page lists them instead.
 
     Raises
     ------
@@ -219,7 +219,7 @@ def settled(
     runs = chosen_runs(every, where)
     check_settled(runs, [*shown, "policy"])
     if tells and (failed := num_failed(runs)):
-        warn([f"{plural(failed, 'failed run')} left out of the picture"], stacklevel=3)
+        warn([f"{plural(failed, 'failed run')} left out of the chart"], stacklevel=3)
     policies = tuple(policies_of(runs))
     if asked not in policies:
         asked = policies[0] if baseline is None else baseline_of(None, runs, baseline)
@@ -236,7 +236,7 @@ def settled(
 
 
 def span_of(cell: Cell, show: Shown) -> Span:
-    """Return the estimate of a cell that is to be shown.
+    """Return the estimate of a cell to show.
 
     Raises
     ------
@@ -249,5 +249,5 @@ def span_of(cell: Cell, show: Shown) -> Span:
 
 
 def text_of(of: Measure, value: float, show: Shown, scale: Scale) -> str:
-    """Return an estimate as a person reads it."""
+    """Format an estimate for reading."""
     return written(value) if show == "change" and scale == "ratio" else of.text(value)

@@ -1,4 +1,4 @@
-"""The runs of a study: which axes differ among them, and the part that a picture shows."""
+"""The runs of a study: the axes in which they differ, and the selection for a chart."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 AXES: Final = (
     "trace", "cluster", "placement", "speed", "contention", "predictor", "load", "jobs", "window",
 )  # fmt: skip
-"""What runs may differ in, beside the policy, the seed and the parameters of the study."""
+"""Axes of runs, besides the policy, the seed and the parameters of the study."""
 _FACTS: Final = {
     "run", "policy", "seed", "wall_s", "total_s", "clairvoyant", "warnings", "error", "repeat",
     "digest", "version", "offered_load", "window_begin_s", "window_end_s",
@@ -51,17 +51,17 @@ def runs_of(source: SweepResult | pl.DataFrame) -> pl.DataFrame:
 
 
 def baseline_of(source: Any, runs: pl.DataFrame, asked: str | None) -> str:
-    """Return the policy that others are compared with: the asked, the study's, or the first.
+    """Return the baseline: the requested one, the study's, or the first policy.
 
     Raises
     ------
     ValueError
-        If no run is under it.
+        If it has no run.
     """
     known = policies_of(runs)
     chosen = asked or getattr(getattr(source, "study", None), "baseline", None) or known[0]
     if chosen not in known:
-        raise ValueError(f"baseline: no run is under {chosen!r}{nearest(chosen, known)}")
+        raise ValueError(f"baseline: no run under {chosen!r}{nearest(chosen, known)}")
     return str(chosen)
 
 
@@ -71,7 +71,7 @@ def policies_of(runs: pl.DataFrame) -> list[str]:
 
 
 def axes_of(runs: pl.DataFrame) -> list[str]:
-    """Return the columns that say how a run was set up, beside its policy and its seed."""
+    """Return the columns that describe the setup of a run, besides policy and seed."""
     known = METRICS.all()
     return [
         name
@@ -87,10 +87,9 @@ def _is_list(runs: pl.DataFrame, name: str) -> bool:
 def varying(runs: pl.DataFrame) -> list[str]:
     """Return the axes in which the runs differ.
 
-    Of axes that say the same (such as clusters that were zipped with their sizes) the one with
-    numbers stands for all, of others the first; and of an axis that follows from another one only
-    that other one. A trace that each seed has of its own is none, nor is the number of jobs
-    where it is what a seed draws.
+    Among axes with the same information (such as clusters zipped with their sizes) the one with
+    numbers represents all, else the first; an axis that follows from another one is left out. So
+    are traces that differ per seed, and the number of jobs if the seed determines it.
     """
     kept = [name for name in axes_of(runs) if runs[name].n_unique() > 1]
     if "trace" in kept and follows(runs, "trace", ["seed"]) and follows(runs, "seed", ["trace"]):
@@ -127,7 +126,7 @@ def values_of(runs: pl.DataFrame, axis: str) -> list[Any]:
 
 
 def name_of(axis: str, value: Any) -> str:
-    """Return a value on an axis as a person reads it: ``load 0.9``."""
+    """Format a value with its axis: ``load 0.9``."""
     if value is None:
         return f"no {axis}"
     if isinstance(value, int | float):
@@ -136,7 +135,7 @@ def name_of(axis: str, value: Any) -> str:
 
 
 def chosen_runs(runs: pl.DataFrame, where: Where | None) -> pl.DataFrame:
-    """Return the runs in which each column has the value, or one of the list, that is asked for.
+    """Return the runs in which each column has the given value, or one of the list.
 
     Raises
     ------
@@ -158,17 +157,17 @@ def chosen_runs(runs: pl.DataFrame, where: Where | None) -> pl.DataFrame:
         kept = pl.col(name).is_in(list(asked)) if several else pl.col(name).eq_missing(asked)
         runs = runs.filter(kept)
     if where and runs.is_empty():
-        raise ValueError(f"where: no run is left by {dict(where)}")
+        raise ValueError(f"where: no run matches {dict(where)}")
     return runs
 
 
 def along(runs: pl.DataFrame, x: str | None) -> str:
-    """Return the axis to draw along: the asked, the load, or the first that differs.
+    """Return the horizontal axis: the requested one, the load, or the first that differs.
 
     Raises
     ------
     ValueError
-        If there is no such axis, or none is asked for where runs differ in none.
+        If there is no such axis, or runs differ in none.
     """
     axes = axes_of(runs)
     if x is not None:
@@ -182,41 +181,41 @@ def along(runs: pl.DataFrame, x: str | None) -> str:
         return differing[0]
     if axes:
         return axes[0]
-    raise ValueError("x: the runs have no axis to draw along")
+    raise ValueError("x: the runs do not differ in any axis")
 
 
 def check_settled(runs: pl.DataFrame, shown: Sequence[str]) -> None:
-    """Refuse runs that differ in what a picture does not show: it would mix them.
+    """Raise a ValueError for runs that differ in axes the chart does not show.
 
     Raises
     ------
     ValueError
-        It names the axes and their values.
+        It lists the axes and their values.
     """
     known = [name for name in shown if name in runs.columns]
     hidden = [n for n in varying(runs) if n not in shown and not follows(runs, n, known)]
     if hidden:
         named = "; ".join(f"{name}: {values_of(runs, name)}" for name in hidden)
         raise ValueError(
-            f"the runs differ in what this picture does not show ({named}): "
-            f"choose with where={{{hidden[0]!r}: ...}}"
+            f"the runs differ in axes that this chart does not show ({named}): "
+            f"select with where={{{hidden[0]!r}: ...}}"
         )
 
 
 def check_metric(runs: pl.DataFrame, metric: str) -> None:
-    """Raise a ValueError if the runs have no such numbers."""
+    """Raise a ValueError if the runs have no such numeric column."""
     numbers = [name for name in runs.columns if runs[name].dtype.is_numeric()]
     if metric not in numbers:
-        raise ValueError(f"metric: the runs have no numbers {metric!r}{nearest(metric, numbers)}")
+        raise ValueError(f"metric: no numeric column {metric!r}{nearest(metric, numbers)}")
 
 
 def seeds_text(runs: pl.DataFrame) -> str:
-    """Return of how many seeds the runs are, and how many of them failed."""
+    """Return the number of seeds, and the number of failed runs."""
     text = plural(runs["seed"].n_unique(), "seed")
     failed = num_failed(runs)
     return f"{text}; {plural(failed, 'failed run')} left out" if failed else text
 
 
 def num_failed(runs: pl.DataFrame) -> int:
-    """Return how many runs failed."""
+    """Return the number of failed runs."""
     return int(runs["error"].is_not_null().sum()) if "error" in runs.columns else 0

@@ -1,4 +1,4 @@
-"""One self-contained HTML page of a study: :func:`write_sweep`."""
+"""Write a study as one self-contained HTML page: :func:`write_sweep`."""
 
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ if TYPE_CHECKING:
     from gpusched.studies.sweep_result import SweepResult
 
 _MOST_BYTES: Final = 1_500_000
-_CELL_BYTES: Final = 1_300  # of one metric: the row of the table, and its points in five charts
+_CELL_BYTES: Final = 1_300  # per metric: the table row, and the points in five charts
 _MOST_FAILURES: Final = 200
 
 
 @dataclass(frozen=True, eq=False)
 class SweepPage:
-    """The cells of a page, and the settings among which its reader chooses.
+    """The cells of a page, and the settings that its reader can select.
 
     Attributes
     ----------
     axes
-        In which the runs differ, each with the places of its values.
+        Axes in which the runs differ, each with the positions of its values.
     cells
-        Of each metric, the first one shown at first.
+        Cells of each metric, the initial one first.
     left_out
-        Metrics for which there was no room.
+        Metrics that did not fit.
     """
 
     study: Settled
@@ -74,25 +74,25 @@ class SweepPage:
 
     @property
     def along(self) -> int:
-        """The axis along which pictures go: the load, or that of most values; -1 without one."""
+        """The horizontal axis of the charts: the load, or that with most values; -1 without one."""
         sizes = [len(places) + 1_000 * (axis == "load") for axis, places in self.axes.items()]
         return sizes.index(max(sizes)) if sizes else -1
 
     @property
     def axis(self) -> str:
-        """The name of the axis along which pictures go."""
+        """The name of the horizontal axis."""
         return list(self.axes)[self.along]
 
     @property
     def start(self) -> tuple[Any, ...]:
-        """The setting that is shown at first: of loads the one nearest to 0.9."""
+        """The initial setting: the load closest to 0.9."""
         settings = [cell.setting for cell in self.first.cells]
         if "load" not in self.axes:
             return settings[0]
         return min(settings, key=lambda setting: abs(0.9 - (setting[self.along] or 0.0)))
 
     def key(self, setting: Sequence[Any], *, free: bool) -> str:
-        """Return the places of a setting, as the menus say them; ``free``: along the axis."""
+        """Return the positions of a setting, as in the menus; ``free``: along the axis."""
         return ",".join(
             "*" if free and place == self.along else str(places[value])
             for place, (places, value) in enumerate(zip(self.axes.values(), setting, strict=True))
@@ -101,7 +101,7 @@ class SweepPage:
     def chosen(
         self, found_of: Callable[[list[Cell]], Found], cells: Iterable[Cell], *, free: bool = False
     ) -> Found:
-        """Return the rows of all settings, each with its own, and what is found at the first."""
+        """Return the rows of all settings, and the findings at the initial one."""
         by_setting: dict[str, list[Cell]] = {}
         keys: dict[tuple[Any, ...], str] = {}
         for cell in cells:
@@ -120,7 +120,7 @@ class SweepPage:
     def with_choice(
         self, chart: Any, key: str, *, free: bool = False, **more: str
     ) -> dict[str, Any]:
-        """Return the specification of a chart that shows the chosen setting, and what else is."""
+        """Return the specification of a chart of the selected setting, and its findings."""
         chosen = {"free" if free else "at": self.key(self.start, free=free)} | more
         spec = specification(chart)
         spec["params"] += [{"name": name, "value": value} for name, value in chosen.items()]
@@ -138,13 +138,13 @@ def sweep_page(study: Settled, metrics: Sequence[str] | None) -> SweepPage:
     Parameters
     ----------
     metrics
-        Those that are shown; None takes those of tables that the runs have and that are not all
-        the same, the most important ones first.
+        Metrics to show; None takes those of tables that the runs have and that vary, the most
+        important ones first.
 
     Raises
     ------
     ValueError
-        If a metric is not known, or the cells of a single one are too many for a page.
+        If a metric is unknown, or the cells of a single one do not fit on a page.
     """
     axes = {
         axis: {value: place for place, value in enumerate(values_of(study.runs, axis))}
@@ -160,29 +160,29 @@ def sweep_page(study: Settled, metrics: Sequence[str] | None) -> SweepPage:
         count = len(found[key].cells)
         if count > MOST_ROWS:
             raise ValueError(
-                f"{count:,} settings and policies are too many for one page: "
-                "choose some of them with where={...}"
+                f"{count:,} settings and policies do not fit on one page; "
+                "select some with where={...}"
             )
         room = max(1, _MOST_BYTES // (_CELL_BYTES * max(1, count)))
     return SweepPage(study, axes, found, tuple(chosen[len(found) :]))
 
 
 def _present(study: Settled) -> list[str]:
-    """The main metrics of tables; others are asked for by name."""
+    """The main metrics of tables; others must be requested."""
     known = main_metrics()
-    # What a run's speed was says something of the machine, and nothing of the policy.
+    # The wall time of a run depends on the machine, not on the policy.
     known = [metric for metric in known if "clock" not in metric.needs]
     columns = [metric.key for metric in known if metric.key in study.runs.columns]
     numbers = [name for name in columns if study.runs[name].dtype.is_numeric()]
     found = [name for name in numbers if study.runs[name].drop_nulls().n_unique() > 1]
     if not found:
-        raise ValueError("metrics: the runs have no metric of tables in which they differ")
+        raise ValueError("metrics: the runs do not differ in any metric of tables")
     found.sort(key=lambda name: name != "mean_jct_s")
     return found
 
 
 def charts_of(page: SweepPage, key: str) -> Iterator[dict[str, Any]]:
-    """Yield the pictures of a metric, each with all settings of which the page shows one."""
+    """Yield the charts of a metric, each with all settings; the page shows one."""
     study, cells = page.study, page.cells[key]
     several = len(study.policies) > 1
     at = page.along
@@ -226,7 +226,7 @@ def _pareto(page: SweepPage, of_x: Ruler, key: str, second: str) -> Any:
 
 
 def _sensitivity(page: SweepPage, ruler: Ruler, key: str) -> Iterator[dict[str, Any]]:
-    """Yield how far each axis moves a metric from each setting, one policy at a time."""
+    """Yield the effect of each axis on a metric at each setting, one policy at a time."""
     cells = page.cells[key].cells
     by_policy = {
         policy: [cell for cell in cells if cell.policy == policy] for policy in page.study.policies
@@ -244,13 +244,13 @@ def _sensitivity(page: SweepPage, ruler: Ruler, key: str) -> Iterator[dict[str, 
 
     found = page.chosen(found_of, cells)
     if len(found[0]) <= MOST_ROWS:
-        caption = "One axis at a time from the chosen setting, of the chosen policy. Typical runs."
+        caption = "One axis at a time from the selected setting and policy. Typical runs."
         chart = pictures.sensitivity_chart(ruler, found, caption)
         yield page.with_choice(chart, key, shown=page.study.names[page.study.policies[0]])
 
 
 def distributions(page: SweepPage) -> Iterator[dict[str, Any]]:
-    """Yield the distributions of JCT and wait, of which the runs have quantiles."""
+    """Yield the distributions of JCT and wait, if the runs have their quantiles."""
     for quantity in WORDS:
         shares = pictures.quantile_columns(page.study.runs.columns, quantity)
         if len(shares) > 1:
@@ -277,18 +277,18 @@ def _distribution(
 
 
 def cells_table(page: SweepPage, key: str) -> str:
-    """Return the table of a metric at every setting, which the script of the page cuts."""
+    """Return the table of a metric at every setting, which the page's script filters."""
     of, study, cells = measure(key), page.study, page.cells[key]
     share = f"{study.level:.0%} interval"
     heads = [
         ("policy", "ascending", ""), *((axis, "ascending", "") for axis in page.axes),
-        ("typical", "descending" if of.better == "higher" else "ascending", "of all seeds"),
+        ("typical", "descending" if of.better == "higher" else "ascending", "over all seeds"),
         (share, "ascending", "of a typical run"),
         ("change", "ascending", f"ratio or difference to {study.baseline}, on the same jobs"),
         (share, "ascending", "of the change"),
         ("better", "descending", f"seeds in which it was better than {study.baseline}"),
-        ("p", "ascending", "of no change, corrected for the number of rows"),
-        ("growth", "descending", "where jobs pile up"),
+        ("p", "ascending", "p value of no change, corrected for the number of rows"),
+        ("growth", "descending", "growth of the queue, if jobs pile up"),
         ("mean", "ascending", "of the runs"), ("worst", "ascending", "of the runs"),
         ("seeds", "descending", "runs that did not fail"),
     ]  # fmt: skip
@@ -331,12 +331,12 @@ def _row(page: SweepPage, of: Measure, cell: Cell, scale: Scale) -> str:
 
 
 def _on_axis(html: str) -> str:
-    """Mark a cell or heading of an axis: of one setting, as the caption has it, it is hidden."""
+    """Mark a cell or heading of an axis: for a single setting it is hidden."""
     return re.sub(r"^<(t[hd])", r'<\1 class="axis"', html)
 
 
 def _better_text(cell: Cell) -> str:
-    """Return in how many seeds a policy was better than the baseline."""
+    """Return the number of seeds in which a policy was better than the baseline."""
     return "" if math.isnan(cell.num_better) else f"{cell.num_better:.0f}/{cell.num_pairs}"
 
 
@@ -348,14 +348,14 @@ def _between(of: Measure, span: Span, show: Shown, scale: Scale) -> str:
 
 
 def _p_text(value: float) -> str:
-    """Return a p value as a table has it."""
+    """Format a p value for a table."""
     if math.isnan(value):
         return ""
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def failures(runs: pl.DataFrame) -> str:
-    """Return the runs that failed, each with its error and the line that repeats it."""
+    """Return the failed runs, each with its error and the command that repeats it."""
     if "error" not in runs.columns:
         return ""
     failed = runs.filter(runs["error"].is_not_null())
@@ -385,7 +385,7 @@ def remarks(source: Any, page: SweepPage) -> list[str]:
 
 
 def _warnings_of(runs: pl.DataFrame) -> list[str]:
-    """What runs were warned of, each once, with the number of runs."""
+    """The warnings of runs, each once, with the number of runs."""
     if "warnings" not in runs.columns or not runs["warnings"].dtype.is_nested():
         return []
     counts = runs["warnings"].drop_nulls().explode().drop_nulls().value_counts(sort=True)
@@ -393,7 +393,7 @@ def _warnings_of(runs: pl.DataFrame) -> list[str]:
 
 
 def definitions(page: SweepPage) -> str:
-    """Return what the metrics mean."""
+    """Return the definitions of the metrics."""
     known = METRICS.all()
     terms = "".join(
         f"<dt>{escape(of.label)}</dt><dd>{escape(known[of.key].summary)}</dd>"
@@ -403,7 +403,7 @@ def definitions(page: SweepPage) -> str:
     lines = []
     if page.left_out:
         shown, others = len(page.cells), ", ".join(page.left_out)
-        lines.append(f"For lack of room there are {shown} metrics; without: {others}.")
+        lines.append(f"Limited to {shown} metrics for lack of space; left out: {others}.")
     return f"<dl>{terms}</dl>{paragraphs(lines, 'footnote')}"
 
 
@@ -419,30 +419,30 @@ def write_sweep(
 ) -> None:
     """Write a study as one HTML file that needs no network.
 
-    It holds the table of all policies at all settings with intervals over the seeds, a metric
-    along an axis, paired differences, as a list and as a field of colours, two metrics against each
-    other, the distributions of JCT and wait, how far each axis moves a metric, the runs that failed
-    with the lines that repeat them, and the warnings. Readers choose the metric and the setting.
-    Without the script that draws it has at most 2 MB: metrics for which there is no room are named.
-    :mod:`gpusched.plot` draws its pictures one by one.
+    It has the table of all policies at all settings with intervals over the seeds, a metric along
+    an axis, paired differences as a forest plot and as a heat map, two metrics against each other,
+    the distributions of JCT and wait, the effect of each axis on a metric, failed runs with the
+    commands that repeat them, and the warnings. Readers select the metric and the setting. Without
+    the charts' script it has at most 2 MB; metrics that do not fit are named.
+    :mod:`gpusched.plot` draws its charts one by one.
 
     Parameters
     ----------
     source
-        A study, or its runs: a Polars frame with a row for each run.
+        A study, or its runs: a Polars frame with one row per run.
     path
-        The file, which is overwritten.
+        The file to write.
     assumptions
-        Choices that were made for the user, to be named at the top.
+        Choices made for the user, shown at the top.
     metrics
-        Those that can be chosen, the first one at first. None takes the study's, or those of
-        tables in which the runs differ.
+        Metrics to select from, the initial one first. None takes the study's, or those of tables in
+        which the runs differ.
     where
-        By axis the value, or the list of values, that the page has.
+        The value, or the list of values, of each axis on the page.
     baseline
-        A policy; None takes the study's, or the first.
+        A policy; None takes the baseline of the study, or the first policy.
     level
-        Of the intervals.
+        Coverage of the intervals.
 
     Returns
     -------
@@ -454,7 +454,7 @@ def write_sweep(
     TypeError
         If the source is neither.
     ValueError
-        If a name is not known, no run is left, or the settings are too many for a page.
+        If a name is unknown, no run is left, or the settings do not fit on a page.
 
     Examples
     --------
@@ -534,12 +534,12 @@ def _caption(page: SweepPage) -> list[str]:
 
 def _footnotes(page: SweepPage) -> list[str]:
     notes = [
-        f"Changes are of typical pairs of runs on the same jobs, to {page.study.baseline} at the "
-        "same setting: ratios, of shares and of metrics that may be zero differences. p: exact "
-        "signed-rank, corrected by Holm. Marked: not beaten significantly and by 2 % or more."
+        f"Changes: typical pairs of runs on the same jobs, against {page.study.baseline} at the "
+        "same setting, as ratios (differences for shares and metrics that may be zero). p: exact "
+        "signed-rank, corrected by Holm. Marked: not beaten significantly and by 2% or more."
     ]
     if any(label != name for name, label in page.study.names.items()):
-        notes.append("† clairvoyant: decides by the true service times")
+        notes.append("† clairvoyant: uses true run times")
     return notes
 
 
@@ -547,7 +547,7 @@ def _sources(source: Any, runs: pl.DataFrame) -> list[str]:
     lines = []
     folder = getattr(source, "folder", None)
     if folder is not None:
-        lines.append(f"kept in {folder}")
+        lines.append(f"saved in {folder}")
     for axis in ("trace", "cluster", "placement", "speed", "contention", "predictor"):
         if axis in runs.columns:
             values = runs[axis].drop_nulls().unique(maintain_order=True).to_list()

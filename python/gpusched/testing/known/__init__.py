@@ -1,1 +1,1 @@
-"""The laws, a question a file."""
+"""The properties, one topic per file."""

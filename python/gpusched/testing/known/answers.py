@@ -1,4 +1,4 @@
-"""What an order and a placement answer, asked at every instant about every job that waits."""
+"""The answers of an order and a placement, for every waiting job at every instant."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _is_order(case: Case) -> bool:
 
 
 class _KeyProbe(_core.Scheduler):
-    """Runs the jobs in the order's sequence, and looks at all keys at each instant and between."""
+    """Runs the jobs in the order's sequence, and checks all keys at each instant and between."""
 
     flags = ("preemptive",)
     spec_key = "keys"
@@ -71,12 +71,12 @@ class _KeyProbe(_core.Scheduler):
         again = self._keys(state, jobs)
         for job, key, other in zip(jobs.tolist(), keys, again, strict=True):
             if key != other:
-                self.faults["asked"].append(f"asked twice {at}, job {job} has keys {key}, {other}")
+                self.faults["asked"].append(f"job {job}, asked twice {at}: keys {key} and {other}")
             kept = self.first.setdefault(job, key) if lifetime == "fixed" else None
             kept = self.waited.get(job) if lifetime == "service" else kept
             if kept is not None and kept != key:
                 self.faults["lifetime"].append(
-                    f"the key of job {job} is {key} {at}; it was {kept}, and its lifetime is "
+                    f"the key of job {job} is {key} {at}; it was {kept}, but its lifetime is "
                     f'"{lifetime}"'
                 )
         backwards = self._keys(state, jobs[::-1], before)[::-1]
@@ -98,10 +98,10 @@ def _key_faults(kind: str, case: Case) -> Faults:
 
 for _name, _kind, _rank, _sentence in (
     ("key-lifetime", "lifetime", 36,
-     "A key changes no more than its lifetime says: never, or only while the job runs."),
+     "A key changes only as its lifetime allows: never, or only while the job runs."),
     ("key-of-its-own", "alone", 37,
-     "A key does not depend on which jobs are asked about together, nor in what sequence."),
-    ("asking-is-free", "asked", 38, "To ask for keys changes none."),
+     "A key does not depend on which other jobs are asked about, nor on their sequence."),
+    ("asking-is-free", "asked", 38, "Asking for keys does not change them."),
 ):  # fmt: skip
     law(_name, _sentence, of=("policy",), when=_is_order, rank=_rank)(partial(_key_faults, _kind))
 
@@ -110,7 +110,7 @@ _PIECES = list[tuple[int, int]]
 
 
 class _PlacementProbe(_core.Scheduler):
-    """Starts some of the jobs that are accepted, and compares the answers."""
+    """Starts some of the accepted jobs, and compares the answers."""
 
     flags = ("non-preemptive",)
     spec_key = "answers"
@@ -143,14 +143,14 @@ class _PlacementProbe(_core.Scheduler):
             other, was_accepted = answers.setdefault(kind, (job, answer is not None))
             if was_accepted != (answer is not None):
                 self.faults["kind"].append(
-                    f"jobs {other} and {job} are alike, and {at} only one fits"
+                    f"jobs {other} and {job} are alike, but only one fits {at}"
                 )
             if answer is None:
                 self._refuse(state, job, kind, at)
                 continue
             if kind in self.refused:
                 self.faults["refused"].append(
-                    f"job {job} is accepted {at}; its like was refused, and no GPU came free since"
+                    f"job {job} is accepted {at}; a like job was refused, no GPU was freed since"
                 )
             if not len(state.running) or (job + self.num_decisions) % 3:
                 actions.start(job, answer)
@@ -162,7 +162,7 @@ class _PlacementProbe(_core.Scheduler):
     def _refuse(self, state: Any, job: int, kind: Any, at: str) -> None:
         self.refused.add(kind)
         if not len(state.running):
-            self.faults["empty"].append(f"job {job} is refused {at}, when the cluster is empty")
+            self.faults["empty"].append(f"job {job} is refused {at} on an empty cluster")
 
     def _ask(self, state: Any, job: int, at: str) -> Any:
         answer, again = state.place(job), state.place(job)
@@ -178,7 +178,7 @@ class _PlacementProbe(_core.Scheduler):
     def _fault(self, state: Any, job: int, answer: Any) -> str | None:
         gpus, allowed = self.kinds[job]
         if answer.gpus != gpus or gpus > state.num_free:
-            return f"{answer.gpus} GPUs of {state.num_free} for a gang of {gpus}"
+            return f"{answer.gpus} GPUs of {state.num_free} for a job of {gpus}"
         if not answer.pieces:  # of a pool
             return None
         taken = [0] * len(self.sizes)
@@ -189,9 +189,9 @@ class _PlacementProbe(_core.Scheduler):
             if mask & taken[server] or mask >> self.sizes[server]:
                 return f"GPUs {mask:#b} of server {server} are not all free"
             if allowed and self.types[server] not in allowed:
-                return f"{self.types[server]} is none of {allowed}"
+                return f"{self.types[server]} is not one of {allowed}"
         total = sum(mask.bit_count() for _, mask in answer.pieces)
-        return None if total == gpus else f"{total} GPUs for a gang of {gpus}"
+        return None if total == gpus else f"{total} GPUs for a job of {gpus}"
 
 
 def _answers(kind: str, case: Case) -> Faults:
@@ -202,12 +202,12 @@ def _answers(kind: str, case: Case) -> Faults:
 
 for _name, _kind, _rank, _sentence in (
     ("whole-answers", "answer", 32,
-     "An answer is the whole gang, on GPUs that are free and of an allowed type."),
+     "An answer covers the whole job, on GPUs that are free and of an allowed type."),
     ("alike-jobs", "kind", 33,
-     "Of two jobs of one width and the same types both are accepted, or neither."),
-    ("stays-refused", "refused", 34, "What was refused stays refused until GPUs are released."),
-    ("repeated-answers", "asked", 35, "The same question twice has the same answer."),
+     "Of two jobs with the same number of GPUs and types both are accepted, or neither."),
+    ("stays-refused", "refused", 34, "A refused job stays refused until GPUs are released."),
+    ("repeated-answers", "asked", 35, "The same question has the same answer each time."),
     ("empty-cluster", "empty", 35,
-     "What an empty cluster can hold before the run, it holds whenever it is empty."),
+     "A job that fits the empty cluster before the run fits whenever the cluster is empty."),
 ):  # fmt: skip
     law(_name, _sentence, of=("placement",), rank=_rank)(partial(_answers, _kind))

@@ -1,4 +1,4 @@
-"""A run in parts, a fork and a saved run are the run; and what is changed in its course."""
+"""Runs in parts, forks, saved runs, and runs that are changed on the way."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpusched.testing.law_registry import Faults, law
 
 
 def _instants(case: Case) -> list[float]:
-    """Up to three times at which the run stops to be looked at, seconds."""
+    """Up to three times at which the run is inspected, seconds."""
     if not len(case.trace):
         return []
     schedule = case.result.schedule
@@ -23,22 +23,22 @@ def _instants(case: Case) -> list[float]:
     return [last * part / 4 / 1e6 for part in (1, 2, 3)]
 
 
-@law("stepped", "A run that is stepped from instant to instant is the run.", rank=50)
+@law("stepped", "A run advanced instant by instant equals the run.", rank=50)
 def _stepped(case: Case) -> Faults:
     run = case.open()
     while run.step():
         pass
     if finished_result(run).digest != case.result.digest:
-        yield "the digest of the stepped run is another"
+        yield "the digest of the stepped run differs"
 
 
-@law("in-parts", "A run that stops now and then is the run.", rank=51)
+@law("in-parts", "A run with interruptions equals the run.", rank=51)
 def _in_parts(case: Case) -> Faults:
     run = case.open()
     for time_s in _instants(case):
         run.run_until(time_s)
     if finished_result(run).digest != case.result.digest:
-        yield "the digest of the run in parts is another"
+        yield "the digest of the run in parts differs"
 
 
 @law("forks", "A fork at any time, and the run after it, end as the run does.", rank=52)
@@ -47,16 +47,16 @@ def _forks(case: Case) -> Faults:
     for time_s in _instants(case):
         run.run_until(time_s)
         if finished_result(run.fork()).digest != case.result.digest:
-            yield f"the fork at {time_s:g} s ends with another digest"
+            yield f"the digest of the fork at {time_s:g} s differs"
     late = run.fork()
     if finished_result(run).digest != case.result.digest:
-        yield "the run ends with another digest once it has been forked"
-    del run  # what a fork shares must not be the run's
+        yield "the digest of the run differs after a fork"
+    del run  # the fork must not depend on the run
     if finished_result(late).digest != case.result.digest:
-        yield "the fork ends with another digest once the run is gone"
+        yield "the digest of the fork differs after the run was deleted"
 
 
-@law("forks-apart", "What is done to a fork, the run does not see.", rank=53)
+@law("forks-apart", "Changes to a fork do not affect the run.", rank=53)
 def _forks_apart(case: Case) -> Faults:
     run = case.open()
     for time_s in _instants(case):
@@ -66,24 +66,24 @@ def _forks_apart(case: Case) -> Faults:
             fork.cancel(job)
         finished_result(fork)
     if finished_result(run).digest != case.result.digest:
-        yield "jobs were cancelled in forks, and the run ends with another digest"
+        yield "the digest of the run differs after jobs were cancelled in forks"
 
 
-@law("sound-states", "Between instants, what is held and what is free is the cluster.", rank=54)
+@law("sound-states", "Between instants, held and free GPUs make up the cluster.", rank=54)
 def _sound_states(case: Case) -> Faults:
     run = case.open()
     sizes = case.cluster.server_gpus.astype(np.int64)
     while run.step():
         state = run.state
         if set(state.waiting.tolist()) & set(state.running.tolist()):
-            yield f"a job waits and runs at {state.now_s:g} s"
+            yield f"a job both waits and runs at {state.now_s:g} s"
         if not case.is_pooled:
             held = np.zeros(len(sizes), dtype=np.int64)
             np.add.at(held, state.held_server, np.bitwise_count(state.held_mask))
             if (held + state.free_gpus != sizes).any():
-                yield f"free and held GPUs are not those of the servers at {state.now_s:g} s"
+                yield f"free and held GPUs do not add up to the servers at {state.now_s:g} s"
         if int(state.gpus.sum()) + state.num_free != case.cluster.num_gpus:
-            yield f"free and held GPUs are not those of the cluster at {state.now_s:g} s"
+            yield f"free and held GPUs do not add up to the cluster at {state.now_s:g} s"
         known = state.num_waiting + state.num_running + state.num_finished + state.num_rejected
         if known != state.num_arrived:
             yield f"{state.num_arrived} jobs have arrived at {state.now_s:g} s; {known} are known"
@@ -111,7 +111,7 @@ def _work_conserving(case: Case) -> Faults:
 
 
 def _middle(case: Case) -> float:
-    """A time by which some jobs have come, seconds."""
+    """A time by which some jobs have arrived, seconds."""
     submits = case.trace.submit_s
     return float(submits[len(submits) // 2])
 
@@ -123,7 +123,7 @@ def _may_be_joined(case: Case) -> bool:
 
 @law(
     "no-foresight",
-    "A job that is submitted in the course of a run gets what it had got if it had been known.",
+    "A job submitted during a run is treated as if it had been known from the start.",
     when=lambda case: _may_be_joined(case) and "looks-ahead" not in case.claims,
     rank=60,
 )
@@ -145,10 +145,10 @@ def _no_foresight(case: Case) -> Faults:
         yield str(error)
         return
     if finished_result(run).digest != case.result.digest:
-        yield f"jobs {later} are submitted after {time_s:g} s, and the digest is another"
+        yield f"the digest differs if jobs {later} are submitted after {time_s:g} s"
 
 
-@law("cancelled", "A job that is cancelled holds nothing from then on, and never starts.", rank=61)
+@law("cancelled", "A cancelled job holds no GPUs from then on, and never starts.", rank=61)
 def _cancelled(case: Case) -> Faults:
     if not len(case.trace):
         return
@@ -162,7 +162,7 @@ def _cancelled(case: Case) -> Faults:
     for job in state.waiting[:1].tolist():
         try:
             run.cancel(job)
-        except ValueError:  # only some policies can do without a job that waits
+        except ValueError:  # not every policy can remove a waiting job
             continue
         gone.add(job)
     until = run.now
@@ -170,17 +170,17 @@ def _cancelled(case: Case) -> Faults:
         state = run.state
         kept = gone & {*state.held_job.tolist(), *state.running.tolist(), *state.waiting.tolist()}
         if kept:
-            yield f"job {min(kept)} was cancelled at {until:g} s and is there at {state.now_s:g} s"
+            yield f"job {min(kept)} was cancelled at {until:g} s but exists at {state.now_s:g} s"
     intervals = finished_result(run).intervals
     for job in gone:
         ends = intervals["end_us"][intervals["job"] == job]
         if len(ends) and int(ends.max()) > round(until * 1e6) + 1:
-            yield f"job {job} was cancelled at {until:g} s and holds GPUs until {ends.max()} us"
+            yield f"job {job} was cancelled at {until:g} s but holds GPUs until {ends.max()} us"
 
 
 @law(
     "takes-over",
-    "A policy that takes over amid a run brings all jobs to their end.",
+    "A policy that replaces another during a run brings all jobs to their end.",
     of=("policy",),
     when=lambda case: not case.policy.has("estimate"),
     rank=62,
@@ -197,7 +197,7 @@ def _takes_over(case: Case) -> Faults:
         yield f"job {job} is unfinished"
 
 
-@law("partial-results", "The result of a run that is open is that of its past.", rank=63)
+@law("partial-results", "The result of an open run covers its past.", rank=63)
 def _partial_results(case: Case) -> Faults:
     if not len(case.trace):
         return
@@ -206,23 +206,23 @@ def _partial_results(case: Case) -> Faults:
     so_far, whole = partial_result(run).schedule, case.result.schedule
     for job in (so_far.start_us >= 0).nonzero()[0].tolist():
         if so_far.start_us[job] != whole.start_us[job]:
-            yield f"job {job} has started at {so_far.start_us[job]} us, and later at another time"
+            yield f"job {job} started at {so_far.start_us[job]} us, but later at another time"
     for job in (so_far.finish_us >= 0).nonzero()[0].tolist():
         if so_far.finish_us[job] != whole.finish_us[job]:
-            yield f"job {job} has finished at {so_far.finish_us[job]} us, and later at another time"
+            yield f"job {job} finished at {so_far.finish_us[job]} us, but later at another time"
 
 
 def _can_be_saved(case: Case) -> bool:
     made = [part.object() for part in (case.policy, case.placement)]
     is_importable = not any("<locals>" in type(of).__qualname__ for of in made if of is not None)
-    # Files cost a hundred times what the run does: one workload in eight is enough.
+    # Files cost a hundred times as much as the run: one workload in eight is enough.
     is_chosen = (int(case.trace.submit_s.sum()) + len(case.trace)) % 8 == 1
     return is_chosen and is_importable and hasattr(Simulation, "save")
 
 
 @law(
     "saved",
-    "A run that is saved and resumed ends as the run does, if its objects can be imported.",
+    "A saved and resumed run ends as the run does, if its objects can be imported.",
     when=_can_be_saved,
     rank=64,
 )
@@ -234,6 +234,6 @@ def _saved(case: Case) -> Faults:
         run.save(path)
         resumed = resume(path, trust_python=True)
     if finished_result(resumed).digest != case.result.digest:
-        yield "the run that was resumed ends with another digest"
+        yield "the digest of the resumed run differs"
     if finished_result(run).digest != case.result.digest:
-        yield "the run ends with another digest once it was saved"
+        yield "the digest of the run differs after it was saved"

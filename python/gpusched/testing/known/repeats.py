@@ -1,4 +1,4 @@
-"""The same again is the same; what must not matter, and what matters in a known way."""
+"""Repetition, and changes that must have no effect or a known one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _is_of_python(case: Case) -> bool:
 
 
 def _class_attributes(made: Any) -> dict[str, str]:
-    """What the classes of an object hold, but for what they can do."""
+    """Return the class attributes of an object, except its methods."""
     return {
         f"{of.__qualname__}.{name}": repr(value)
         for of in type(made).__mro__
@@ -35,7 +35,7 @@ def _class_attributes(made: Any) -> dict[str, str]:
 
 @law(
     "class-unchanged",
-    "A run changes its own object, and no attribute of the class.",
+    "A run changes only its own object, not attributes of the class.",
     of=("policy", "placement"),
     when=_is_of_python,
     rank=39,
@@ -52,12 +52,12 @@ def _class_unchanged(case: Case) -> Faults:
 @law("repeats", "The same run with fresh objects has the same digest.", rank=40)
 def _repeats(case: Case) -> Faults:
     if case.simulate().digest != case.result.digest:
-        yield "the second run of the same has another digest"
+        yield "the digest of the repeated run differs"
 
 
 @law(
     "reusable",
-    "An object that has done a run does it again in the same way.",
+    "An object that was used in a run gives the same run again.",
     of=("policy", "placement"),
     when=_is_of_python,
     rank=41,
@@ -66,33 +66,33 @@ def _reusable(case: Case) -> Faults:
     used = case.subject.object()
     for number in ("first", "second", "third"):
         if case.simulate(**{case.role: used}).digest != case.result.digest:
-            yield f"the {number} run of one object has another digest than that of a fresh one"
+            yield f"the digest of the {number} run of an object differs from that of a fresh one"
 
 
 @law(
     "seedless",
-    "The seed decides nothing, unless the flag or the claim random is there.",
+    "The seed has no effect, unless the flag or the claim random is set.",
     when=lambda case: not case.is_random,
     rank=42,
 )
 def _seedless(case: Case) -> Faults:
     for seed in (1, 2**64 - 1):
         if case.simulate(seed=case.seed ^ seed).digest != case.result.digest:
-            yield f"the seed {case.seed ^ seed} gives another digest than {case.seed}"
+            yield f"the digests of seeds {case.seed ^ seed} and {case.seed} differ"
 
 
-@law("pickles", "A result that was pickled is the same.", rank=43)
+@law("pickles", "A pickled result equals the original.", rank=43)
 def _pickles(case: Case) -> Faults:
     read = pickle.loads(pickle.dumps(case.result))
     if read.digest != case.result.digest:
-        yield "the digest is another"
+        yield "the digest differs"
     if read.schedule.finish_us.tolist() != case.result.schedule.finish_us.tolist():
-        yield "the finishes are others"
+        yield "the finish times differ"
 
 
 @law(
     "pickled-object",
-    "An object that was pickled decides the same, if its class can be imported.",
+    "A pickled object makes the same decisions, if its class can be imported.",
     of=("policy", "placement"),
     when=_is_of_python,
     rank=44,
@@ -107,7 +107,7 @@ def _pickled_object(case: Case) -> Faults:
         yield f"{type(error).__name__}: {error}"
         return
     if case.simulate(**{case.role: read}).digest != case.result.digest:
-        yield "the object that was pickled gives another digest"
+        yield "the digest of the pickled object's run differs"
 
 
 _TIMES = (
@@ -116,27 +116,27 @@ _TIMES = (
 _CLOCK = ("submit_s", "deadline_s")
 
 
-@law("row-order", "Rows of other submit times may come in any order.", rank=70)
+@law("row-order", "The order of rows with different submit times has no effect.", rank=70)
 def _row_order(case: Case) -> Faults:
     submits = case.trace.submit_us.tolist()
-    rows = sorted(range(len(submits)), key=lambda row: -submits[row])  # equals stay in order
+    rows = sorted(range(len(submits)), key=lambda row: -submits[row])  # ties stay in order
     if submits and _run(case, with_rows(case.columns, rows)).digest != case.result.digest:
-        yield "latest first, the rows give another digest"
+        yield "the digest differs with the latest rows first"
 
 
-@law("ids", "Ids, users, queues and groups of jobs mean nothing.", rank=71)
+@law("ids", "Ids, users, queues and groups of jobs have no effect.", rank=71)
 def _ids(case: Case) -> Faults:
     names = [f"job {len(case.trace) - row}" for row in range(len(case.trace))]
     labels = {name: [f"{name} {row % 3}" for row in range(len(names))] for name in
               ("user", "queue", "group")}  # fmt: skip
     named = with_columns(case.columns, id=names, **labels)
     if _run(case, named).digest != case.result.digest:
-        yield "with other ids and users the digest is another"
+        yield "the digest differs with other ids and users"
 
 
 @law(
     "type-names",
-    "The names of GPU types mean nothing.",
+    "The names of GPU types have no effect.",
     when=lambda case: case.trace.profile is None and case.trace.graph is None,
     rank=72,
 )
@@ -156,24 +156,24 @@ def _type_names(case: Case) -> Faults:
         columns = {**columns, "gpu_types": types}
     other = replace(case, cluster=msgspec.structs.replace(case.cluster, servers=groups))
     if _run(other, with_columns(columns)).digest != case.result.digest:
-        yield "with other names of GPU types the digest is another"
+        yield "the digest differs with other names of GPU types"
 
 
 @law(
     "another-server",
-    "A server more, like one that is there, has no job rejected that was not.",
+    "With one more server, like an existing one, no further job is rejected.",
     rank=73,
 )
 def _another_server(case: Case) -> Faults:
     wider = case.on(case.trace, one_more_server(case.cluster)).result
     was_fine = case.result.schedule.status != REJECTED
     for job in np.flatnonzero(was_fine & (wider.schedule.status == REJECTED)).tolist():
-        yield f"job {job} is rejected on the larger cluster alone"
+        yield f"job {job} is rejected only on the larger cluster"
 
 
 @law(
     "rejected-unseen",
-    "A job that can never run, submitted last, changes nothing for the others.",
+    "A job that can never run, submitted last, does not affect the others.",
     when=lambda case: not case.speed.has("elastic") and case.trace.graph is None,
     rank=74,
 )
@@ -191,27 +191,27 @@ def _rejected_unseen(case: Case) -> Faults:
             columns[limit][-1] = columns["gpus"][-1]
     result = _run(case, with_columns(columns))
     if result.schedule.status[-1] != REJECTED:
-        yield "the job that is too wide is not rejected"
+        yield "the job that is too large is not rejected"
     for name, values in case.result.intervals.items():
         if not np.array_equal(values, result.intervals[name]):
-            yield f"with a job that is rejected the intervals have another {name}"
+            yield f"with a rejected job the column {name} of the intervals differs"
 
 
 @law(
     "lone-job",
-    "A job alone on the cluster finishes if it does among others.",
+    "A job that finishes among others also finishes alone on the cluster.",
     rank=75,
 )
 def _lone_job(case: Case) -> Faults:
     for job in range(min(3, len(case.trace))):
         alone = _run(case, with_rows(case.columns, [job])).schedule
         if (alone.status[0] == FINISHED) != (case.result.schedule.status[job] == FINISHED):
-            yield f"job {job} ends otherwise without the others"
+            yield f"job {job} ends differently without the others"
 
 
 @law(
     "scale-free",
-    "Under a policy that claims it, longer times give a schedule longer by their factor.",
+    "Under a policy that claims it, scaling all times scales the schedule.",
     of=("policy",),
     when=lambda case: "scale-free" in case.claims and case.is_fixed,
     rank=76,
@@ -223,7 +223,7 @@ def _scale_free(case: Case) -> Faults:
 
 @law(
     "shift-free",
-    "Under a policy that claims it, later submissions give the schedule later.",
+    "Under a policy that claims it, shifting all submissions shifts the schedule.",
     of=("policy",),
     when=lambda case: "shift-free" in case.claims,
     rank=77,
@@ -248,4 +248,4 @@ def _differences(case: Case, other: Result, expected: Callable[[int], int], what
         was, now = getattr(case.result.schedule, name), getattr(other.schedule, name)
         for job, us in enumerate(was.tolist()):
             if us >= 0 and now[job] != expected(us):
-                yield f"times are {what}, and {name} of job {job} is {now[job]} and was {us}"
+                yield f"times are {what}: {name} of job {job} is {now[job]}, was {us}"

@@ -1,4 +1,4 @@
-"""What holds of each run: it is possible, keeps the laws over its log, and lasts as it must."""
+"""Properties of each run: a possible schedule, a log that keeps the rules, and run times."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpusched.testing.law_registry import Faults, law
 
 @law(
     "possible-actions",
-    "Whoever decides names free GPUs, whole gangs, and jobs that wait or run.",
+    "Policy and placement name free GPUs for a whole job, and jobs that wait or run.",
     rank=1,
 )
 def _possible_actions(case: Case) -> Faults:
@@ -24,21 +24,21 @@ def _possible_actions(case: Case) -> Faults:
     except InvariantError as error:
         yield str(error)
     except Exception:
-        return  # the next law's
+        return  # left to the next property
 
 
-@law("no-error", "A run of jobs that are in order ends without an error.", rank=2)
+@law("no-error", "A run of valid jobs ends without an error.", rank=2)
 def _no_error(case: Case) -> Faults:
     try:
         _ = case.result
     except InvariantError:
-        return  # the law's before
+        return  # left to the property before
     except Exception as error:
         yield f"{type(error).__name__}: {error}"
 
 
 def _of_log(name: str, case: Case, preempts: bool | None = None) -> Faults:
-    """What an audit finds by one of its laws."""
+    """The findings of an audit by one of its rules."""
     evidence = case.evidence(preempts=preempts)
     LAWS[name].check(evidence, Course.of(evidence))
     yield from evidence.problems
@@ -53,7 +53,7 @@ for _rank, _name in (
 
 @law(
     "fits-one-server",
-    "A job that every server has enough GPUs for, of a type that it allows, is not rejected.",
+    "A job for which every server has enough GPUs of an allowed type is not rejected.",
     rank=22,
 )
 def _fits_one_server(case: Case) -> Faults:
@@ -63,7 +63,11 @@ def _fits_one_server(case: Case) -> Faults:
         yield f"job {job} of {case.trace.gpus[job]} GPUs is rejected"
 
 
-@law("too-wide", "A job that is wider than the cluster, or may run nowhere, is rejected.", rank=23)
+@law(
+    "too-wide",
+    "A job that is larger than the cluster, or may run nowhere, is rejected.",
+    rank=23,
+)
 def _too_wide(case: Case) -> Faults:
     evidence = case.evidence()
     never, _ = rejects(evidence, Course.of(evidence))
@@ -80,7 +84,7 @@ def _keeps_gpus(case: Case) -> Faults:
     yield from _of_log("keeps-gpus", case, preempts=False)
 
 
-@law("audit", "The audit of the schedule finds nothing.", rank=30)
+@law("audit", "The audit of the schedule finds no problem.", rank=30)
 def _audit(case: Case) -> Faults:
     try:
         case.result.audit().raise_if_bad()
@@ -92,7 +96,7 @@ _SPEED = ("speed",)
 
 
 def _lone_held(case: Case, job: int, **changed: object) -> int:
-    """Time with GPUs of a job that is alone, microseconds; -1 if it does not finish."""
+    """Time with GPUs of a job alone on the cluster, microseconds; -1 if it does not finish."""
     columns = {name: values if name in ("profiles", "graphs") else [values[job]]
                for name, values in case.columns.items()}  # fmt: skip
     trace = with_columns({**columns, "submit_s": [0], **changed})
@@ -102,7 +106,7 @@ def _lone_held(case: Case, job: int, **changed: object) -> int:
 
 @law(
     "verified-rates",
-    "All rates, computed anew after each instant, are the same.",
+    "All rates, recomputed after each instant, are the same.",
     of=_SPEED,
     rank=95,
 )
@@ -113,12 +117,12 @@ def _verified_rates(case: Case) -> Faults:
         yield f"{type(error).__name__}: {error}"
         return
     if digest != case.result.digest:
-        yield "the run that is verified has another digest"
+        yield "the digest of the verified run differs"
 
 
 @law(
     "steady-service",
-    "At a speed that is steady a job holds GPUs for its service, wherever they are.",
+    "At a steady speed a job holds GPUs for its service, on any GPUs.",
     of=_SPEED,
     when=lambda case: case.speed.has("steady") and not case.is_preemptive,
     rank=96,
@@ -142,7 +146,7 @@ def _longer_service(case: Case) -> Faults:
 
 @law(
     "at-least-service",
-    "A lone job at its own width takes its service, or longer where its place is not the best.",
+    "A lone job at its own number of GPUs takes its service, or longer on worse GPUs.",
     of=_SPEED,
     rank=98,
 )
@@ -153,7 +157,7 @@ def _at_least_service(case: Case) -> Faults:
             yield f"job {job} takes {held} us; its service is {case.trace.service_us[job]} us"
 
 
-@law("contention-costs", "Jobs that begin together are no faster for sharing links.", of=_SPEED,
+@law("contention-costs", "Jobs that start together are no faster if they share links.", of=_SPEED,
      when=lambda case: case.has_contention, rank=99)  # fmt: skip
 def _contention_costs(case: Case) -> Faults:
     rows = range(min(6, len(case.trace)))
