@@ -147,7 +147,7 @@ def check_python(run: gs.Simulation) -> gs.Result:
     ("answer", "error", "message"),
     [
         (False, ValueError, "cannot do without a job that waits"),
-        (None, TypeError, "withdraw must return whether it forgot the job, not None"),
+        (None, TypeError, "withdraw must return a bool \\(whether it removed the job\\), not None"),
     ],
 )
 def test_a_scheduler_in_python_may_refuse(answer, error, message):

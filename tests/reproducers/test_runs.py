@@ -88,5 +88,5 @@ def test_a_scheduler_that_wakes_itself_for_nothing_is_stopped():
         def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
             actions.wake(state.now_us + 1)
 
-    with pytest.raises(ValueError, match="asked for by the scheduler alone, and no end of them"):
+    with pytest.raises(ValueError, match="requested only by the scheduler, and infinitely many"):
         gs.simulate(gs.Trace.from_columns([0], [1], [1]), ONE_GPU, policy=Restless())

@@ -136,7 +136,7 @@ def state_of(columns: dict[str, Any], now_us: int) -> SimulationState:
 
 
 _ALL: Final = 2**63 - 1
-_GOES_ON: Final = "the run is going on, in another thread or around this very call"
+_GOES_ON: Final = "the run is busy, in another thread or in a call around this one"
 _IN_A_CALLBACK: Final = "a callback cannot bring its run further; it may fork it"
 
 
