@@ -146,7 +146,7 @@ def check_python(run: gs.Simulation) -> gs.Result:
 @pytest.mark.parametrize(
     ("answer", "error", "message"),
     [
-        (False, ValueError, "cannot do without a job that waits"),
+        (False, ValueError, "cannot remove a waiting job"),
         (None, TypeError, "withdraw must return a bool \\(whether it removed the job\\), not None"),
     ],
 )

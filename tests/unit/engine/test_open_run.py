@@ -292,7 +292,7 @@ def test_only_jobs_that_wait_or_run_are_cancelled(job):
 def test_a_policy_that_cannot_do_without_a_waiting_job_says_so():
     run = opened(policy=Strict())
     run.run_until(80)
-    with pytest.raises(ValueError, match="cannot do without a job that waits"):
+    with pytest.raises(ValueError, match="cannot remove a waiting job"):
         run.cancel(int(run.state.waiting[0]))
     run.run()
     assert run.result().digest == gs.simulate(JOBS, CLUSTER, policy=Strict()).digest
