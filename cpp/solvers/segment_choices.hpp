@@ -57,8 +57,7 @@ class SegmentChoices {
   [[nodiscard]] double done(std::size_t segment, std::size_t configuration) const noexcept {
     return done_[configuration * stride_ + segment];
   }
-  /// Chooses in each segment the configuration with the highest gain at this price of work, or
-  /// none.
+  /// Chooses in each segment the highest gain at this price of work, or none.
   Sum choose_at(double price);
   /// The gain of each segment from its last choice.
   [[nodiscard]] std::span<const double> gains() const noexcept {
