@@ -42,7 +42,7 @@ class FreeProfile {
     Time from;   ///< fewer than `gpus` are free just before, or it is now
     Time limit;  ///< after now: nothing from here on is looked at
   };
-  /// The first instant with enough GPUs free for long enough; the limit if none.
+  /// The first instant with enough GPUs free for long enough or until the limit; else the limit.
   [[nodiscard]] Time search(const Search& search) const;
 
   /// The start of the interval with enough free GPUs that ends at `until`; `until` if there are
