@@ -84,7 +84,7 @@ def check(cost: Any, solve: Callable[[Any], Matching], error: float) -> None:
     try:
         found = solve(cost)
     except ValueError as mistake:
-        must_name(mistake, "do not suffice" if best is None else "nothing")
+        must_name(mistake, "too few allowed pairs" if best is None else "nothing")
         return
     assert best is not None
     assert len(found.rows) == len(np.unique(found.columns)) == min(cost.shape)

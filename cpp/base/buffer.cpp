@@ -17,7 +17,7 @@ std::size_t rounded(std::size_t size) noexcept {
   return size == 0 ? unit : (size + unit - 1) / unit * unit;
 }
 
-/// The large blocks that nobody uses, in the order in which they were given back.
+/// Cached free blocks, in the order in which they were returned.
 class KeptBlocks {
  public:
   KeptBlocks() { blocks_.reserve(kMostKeptBytes / kHugePage); }
@@ -63,8 +63,8 @@ class KeptBlocks {
     std::size_t size;
   };
 
-  /// Whoever comes while another thread is here goes to the system, and so does the child of a fork
-  /// that came in the midst of it: nobody waits.
+  /// Try-lock. If another thread holds it, or held it when this process was forked, use the system
+  /// allocator instead. Never blocks.
   class Turn {
    public:
     explicit Turn(std::atomic_flag& is_busy)
@@ -81,7 +81,7 @@ class KeptBlocks {
     std::atomic_flag& is_busy_;
   };
 
-  /// The system can take the pages of what is kept, but not its addresses.
+  /// The system can take the pages of cached blocks, but not their addresses.
   static bool has_limit() noexcept {
     rlimit limit{};
     return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;

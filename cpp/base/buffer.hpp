@@ -14,17 +14,15 @@ namespace gpusched {
 /// Blocks of that size and above are large.
 inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
-/// Memory of so many bytes, not initialised. Large blocks ask for huge pages: a run touches each
-/// byte of its records and its log once, and a page fault for each 4 KiB of them would cost as much
-/// as the scheduling.
+/// Uninitialised memory. Large blocks use huge pages: a run touches each byte of its records and
+/// its log once, and a page fault per 4 KiB would cost as much as the scheduling.
 void* allocate_bytes(std::size_t size);
 
 /// The same, from the large blocks that were kept if one has that size.
 void* allocate_kept_bytes(std::size_t size);
-/// Gives it back. Large blocks are kept for the next run, a gibibyte at most: pages that are new to
-/// the process have to be cleared, and where a guest system returns free pages to its host that
-/// takes as long as scheduling the jobs that are written there. The system may take the pages of
-/// what is kept, should it need some.
+/// Frees it. At most a gibibyte of large blocks is kept for the next run: new pages must be
+/// cleared, and if a guest system returns free pages to its host, that takes as long as scheduling
+/// the jobs stored there. The system may reclaim the pages of kept blocks.
 void keep_bytes(void* memory, std::size_t size) noexcept;
 
 struct FreeDeleter {

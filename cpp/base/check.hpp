@@ -11,8 +11,8 @@ class InvalidInput : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-/// A scheduler, an order or a placement asked for something impossible, or the engine
-/// broke a rule of its own. The message carries the time and the job.
+/// A scheduler, an order or a placement requested something impossible, or the engine violated an
+/// invariant. The message names the time and the job.
 class InvariantError : public std::logic_error {
  public:
   using std::logic_error::logic_error;

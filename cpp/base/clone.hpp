@@ -24,8 +24,8 @@ class Cloning {
   Cloning& operator=(const Cloning&) = delete;
   ~Cloning() { current_ = outer_; }
 
-  /// What stands in these bytes is copied to those, which may still be empty. To be said before
-  /// anything that refers to it is copied.
+  /// Declares that these bytes are copied to those, which may still be empty. Call before copying
+  /// anything that points into them.
   static void note(const void* from, std::size_t size, void* to) {
     const auto* begin = static_cast<const char*>(from);
     current_->copied_.insert_or_assign(begin, Copied{begin + size, static_cast<char*>(to)});
@@ -58,7 +58,7 @@ class Cloning {
   }
 
  private:
-  /// For an object that is still to be made; freed if that fails.
+  /// For an object under construction; freed if that fails.
   template <class Made>
   struct Memory {
     static constexpr bool kIsAligned = alignof(Made) > __STDCPP_DEFAULT_NEW_ALIGNMENT__;
@@ -151,7 +151,7 @@ class Owned {
   Copy copy_ = nullptr;
 };
 
-/// Owns a value, and copies it. Nobody refers to it from elsewhere.
+/// Owns a value, and copies it. No pointer from elsewhere refers to it.
 template <class Value>
 class Boxed {
  public:
@@ -175,7 +175,7 @@ class Boxed {
   std::unique_ptr<Value> value_;
 };
 
-/// Base of a class whose objects others refer to one by one, wherever they stand.
+/// Base of a class whose objects are referred to one by one, wherever they are.
 template <class Derived>
 struct Noted {
   Noted() = default;

@@ -8,7 +8,7 @@
 
 namespace gpusched {
 
-/// What a plug-in may say of itself.
+/// The properties that a plug-in may declare.
 enum class Flag : std::uint8_t {
   preemptive,
   non_preemptive,
@@ -62,8 +62,8 @@ class Flags {
   std::uint32_t bits_ = 0;
 };
 
-/// What a seam asks of its plug-ins without a call of theirs: the registry gives each the flags of
-/// its registration when it makes it, and one that nobody registered has none.
+/// The flags of a plug-in. The registry sets those of the registration when it makes the plug-in;
+/// an unregistered one has none.
 class Flagged {
  public:
   [[nodiscard]] bool has(Flag flag) const noexcept { return flags_.has(flag); }
@@ -93,17 +93,17 @@ struct FlagText {
 /// In the order of the flags.
 [[nodiscard]] std::vector<std::string_view> names_of(Flags flags);
 
-/// At which instants a policy may take GPUs back. As a job that is started is not preempted in the
-/// same decision, at each of them every job is preempted at most once, and at most all that run.
-/// Where nothing of it is set nobody is preempted.
+/// The instants at which a policy may preempt. A job that is started is not preempted in the same
+/// decision, so at each instant every job is preempted at most once. By default: never.
 struct PreemptionBound {
   bool at_arrivals = false;
   bool at_finishes = false;
-  /// The parameter at whose multiples, in seconds from time 0; if it is 0 at arrivals and finishes.
+  /// Parameter with the period in seconds: preempts at its multiples; if it is 0, at arrivals and
+  /// finishes.
   std::string_view period = "";
-  /// The parameter, a list, for each entry of which every job may once ask for an instant.
+  /// Parameter with a list: for each entry, every job may cause one decision.
   std::string_view per_entry = "";
-  /// The parameter for whose seconds a job has run, since it was started, when it is preempted; if
+  /// Parameter with the seconds for which a job has run since its start before it is preempted; if
   /// nothing else is set, at any instant.
   std::string_view least_run = "";
   /// In a pool, if all jobs ask for one GPU: no more preemptions than jobs have arrived, all of
@@ -113,8 +113,8 @@ struct PreemptionBound {
   std::string_view reason = "";
 };
 
-/// Of orders in which time puts no job that waits before one that runs.
+/// For orders in which a waiting job never overtakes a running one over time.
 inline constexpr std::string_view kNeverOvertaken =
-    "The key of a job that runs does not grow, so that only one that arrives comes before it.";
+    "The key of a running job does not grow, so only a new arrival can overtake it.";
 
 }  // namespace gpusched

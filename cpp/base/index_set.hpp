@@ -38,7 +38,7 @@ class IndexSet {
     top_ &= ~bit(index >> 12);
   }
 
-  /// The least member above `index`, or -1. An `index` of -1 asks for the first.
+  /// The lowest member above `index`, or -1. An `index` of -1 asks for the first.
   [[nodiscard]] int next(int index) const noexcept {
     const auto from = static_cast<std::size_t>(index + 1);
     std::size_t word = from >> 6;

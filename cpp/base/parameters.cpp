@@ -68,7 +68,7 @@ Parameters::Parameters(std::string_view owner, const std::vector<ParameterInfo>&
   for (const auto& [name, value] : given) {
     const auto info = std::ranges::find(declared, name, &ParameterInfo::name);
     if (info == declared.end()) {
-      std::string message = std::string(owner) + ": no parameter '" + name + "'; it has";
+      std::string message = std::string(owner) + ": unknown parameter '" + name + "'; it has";
       if (declared.empty()) message += " none";
       for (const auto& known : declared) message += " " + known.name;
       fail_input(message);

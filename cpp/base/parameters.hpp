@@ -30,15 +30,15 @@ struct ParameterInfo {
   std::string help;
   double minimum = -kInfinity;
   double maximum = kInfinity;
-  /// Where 0 stands for something of its own: the least value above it; 0 where any will do.
+  /// If 0 has a special meaning: the lowest allowed value above 0; otherwise 0.
   double least_positive = 0;
   /// For texts: the values allowed; empty for any.
   std::vector<std::string> choices = {};
-  /// For a claim: the flags that the plug-in has beside its own where it is true.
+  /// For a bool: the flags that the plug-in has in addition if it is true.
   Flags flags = {};
 };
 
-/// What a user set. Reading a name that was not declared is a programming error.
+/// The values that a user set. Reading an undeclared name is a programming error.
 class Parameters {
  public:
   using Values = std::map<std::string, ParameterValue, std::less<>>;
@@ -71,9 +71,9 @@ class Parameters {
 /// Seconds as ticks, rounded half to even; throws InvalidInput where that overflows.
 [[nodiscard]] Time ticks_of_seconds(double seconds, std::string_view what);
 
-/// A parameter times a count of at least 1, rounded down, exact for what the user wrote: 0.29 x 100
-/// is 29, though the double that stands for 0.29 is less. The product is a whole number where the
-/// parameter is the double nearest to that number over the count.
+/// A parameter times a count of at least 1, rounded down, exact in decimal: 0.29 x 100 is 29,
+/// although the double nearest to 0.29 is lower. The product is a whole number if the parameter is
+/// the double nearest to that number over the count.
 [[nodiscard]] inline std::int64_t floor_times(double factor, std::int64_t count) noexcept {
   const auto divisor = static_cast<double>(count);
   const double nearest = std::nearbyint(factor * divisor);

@@ -16,7 +16,7 @@
 
 namespace gpusched {
 
-/// What a user is told of a plug-in, and what the contract tests check it by.
+/// The public description of a plug-in; the contract tests check it.
 struct PluginInfo {
   std::string name;
   std::string summary;
@@ -27,7 +27,7 @@ struct PluginInfo {
   Flags flags = {};
   PreemptionBound preemption = {};
   std::vector<ParameterInfo> parameters = {};
-  /// What a speed reads of the jobs: it cannot do without these, and looks at the others if given.
+  /// Job columns that a speed requires; the optional ones below are used if given.
   std::vector<std::string_view> columns = {};
   std::vector<std::string_view> optional_columns = {};
   /// Lets one parameter set the defaults of others (a preset).
@@ -35,7 +35,7 @@ struct PluginInfo {
 
   [[nodiscard]] bool has(Flag flag) const noexcept { return flags.has(flag); }
 
-  /// What a user gave, checked, with the defaults that its presets set; `owner` names the plug-in
+  /// Checks the user's values and adds the defaults that its presets set; `owner` names the plug-in
   /// in errors.
   [[nodiscard]] Parameters read(std::string_view owner, const Parameters::Values& given) const {
     return read(owner, given, parameters);
@@ -58,16 +58,16 @@ struct AliasInfo {
   std::string target;
   Parameters::Values values;
 
-  /// What the user gave, and where that is nothing what the alias sets.
+  /// The user's values, then those that the alias sets.
   [[nodiscard]] Parameters::Values with_defaults(Parameters::Values given) const {
     given.insert(values.begin(), values.end());
     return given;
   }
-  /// What is told of the alias, from that of its target with all parameters.
+  /// The description of the alias, given that of its target with all parameters.
   [[nodiscard]] PluginInfo described(PluginInfo of_target) const;
 };
 
-/// The plug-ins of one seam by name. A plug-in is one file that ends in GPUSCHED_REGISTER.
+/// The plug-ins of one interface, by name. A plug-in is one file that ends in GPUSCHED_REGISTER.
 template <class Seam>
 class Registry {
  public:

@@ -6,7 +6,7 @@
 
 namespace gpusched {
 
-/// Who draws. A draw depends on (seed, stream, job, counter) alone, never on the order of calls.
+/// Random streams. Draws depend on (seed, stream, job, counter), never on the order of calls.
 enum class Stream : std::uint64_t {
   order = 1,
   placement = 2,

@@ -15,7 +15,8 @@ class Stopped : public std::runtime_error, public LeavesSchedule {
   using std::runtime_error::runtime_error;
 };
 
-/// Called by the thread of a run every so often, so that who waits for it needs no other thread.
+/// Called regularly by the thread of a run, so that a caller that waits for it needs no other
+/// thread.
 class Watch {
  public:
   virtual ~Watch() = default;
@@ -27,11 +28,11 @@ class Watch {
 struct RunControl {
   std::atomic<bool> stop{false};
   std::atomic<std::uint64_t> num_finished{0};
-  /// Set before the run; none: nobody looks.
+  /// Set before the run; may be null.
   std::unique_ptr<Watch> watch;
 
-  /// Throws Stopped once a stop was asked for. Costs next to nothing: the engine asks at each
-  /// instant, and a scheduler in each loop over a whole queue. By the thread of the run only.
+  /// Throws Stopped after a stop was requested. Cheap: the engine calls it at each instant, and a
+  /// scheduler in each loop over a whole queue. Only for the thread of the run.
   void check() const {
     if (watch != nullptr && --checks_left_ == 0) {
       checks_left_ = 1;  // the next time, if this one throws

@@ -13,7 +13,7 @@ class StopCheck {
  public:
   virtual ~StopCheck() = default;
 
-  /// So many steps of a loop were done since the last call.
+  /// Adds steps of a loop since the last call.
   void count(std::size_t steps) {
     steps_ += steps;
     if (steps_ < kMostSteps) return;
@@ -30,7 +30,7 @@ class StopCheck {
   std::size_t steps_ = 0;
 };
 
-/// Ends it once a stop was asked for.
+/// Ends the loop after a stop was requested.
 class ControlCheck final : public StopCheck {
  public:
   explicit ControlCheck(const RunControl& control) : control_(control) {}

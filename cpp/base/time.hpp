@@ -15,8 +15,8 @@ inline constexpr std::int64_t kTicksPerSecond = 1'000'000;
 /// Services up to here are exact in a double.
 inline constexpr std::int64_t kMaxServiceTicks = std::int64_t{1} << 53;
 
-/// Every instant of a run lies below this, as do the last submit plus all services. Half of what
-/// the type holds: an instant plus the rest of a run never overflows.
+/// Exclusive upper bound of every instant of a run, and of the last submit plus all services. Half
+/// of the type's range: an instant plus the rest of a run never overflows.
 inline constexpr std::int64_t kMaxTicks = std::int64_t{1} << 62;
 
 /// The first multiple of `period` strictly after `now`.
@@ -32,7 +32,7 @@ constexpr std::int64_t ceil_ticks(double ticks) noexcept {
   return whole + (static_cast<double>(whole) < ticks ? 1 : 0);
 }
 
-/// The least integer that is at least the quotient.
+/// The lowest integer that is at least the quotient.
 constexpr std::int64_t ceil_div(std::int64_t numerator, std::int64_t denominator) noexcept {
   return (numerator + denominator - 1) / denominator;
 }

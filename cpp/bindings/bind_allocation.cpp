@@ -27,7 +27,7 @@ Allocation allocation_of(int gpus, const Pieces& pieces, std::vector<std::int32_
   std::sort(workers.begin(), workers.end());
   for (std::size_t at = 0; at < workers.size(); ++at) {
     if (static_cast<std::size_t>(workers[at]) == at && std::ssize(workers) == gpus) continue;
-    fail_input("ranks: must name each of the " + std::to_string(gpus) + " workers once, or none");
+    fail_input("ranks: must list each of the " + std::to_string(gpus) + " workers once, or none");
   }
   Allocation allocation;
   allocation.reset(gpus);
@@ -39,14 +39,14 @@ Allocation allocation_of(int gpus, const Pieces& pieces, std::vector<std::int32_
 }  // namespace
 
 void bind_allocation(py::module_& m) {
-  py::class_<Allocation>(m, "Allocation", "GPUs of a gang: (server, mask) pairs, none in a pool.")
+  py::class_<Allocation>(m, "Allocation", "GPUs of a job: (server, mask) pairs, none in a pool.")
       .def(py::init(&allocation_of), py::arg("gpus"), py::arg("pieces") = Pieces{},
            py::arg("ranks") = std::vector<std::int32_t>{})
       .def_readonly("gpus", &Allocation::gpus)
       .def_property_readonly("pieces", &pieces_of)
       .def_property_readonly(
           "ranks", [](const Allocation& a) { return a.ranks; },
-          "The worker of each GPU in turn; none where they are in order.")
+          "The worker of each GPU; empty if they are in order.")
       .def("__reduce__", [](const Allocation& a) {
         return std::pair(py::type::of<Allocation>(), std::tuple(a.gpus, pieces_of(a), a.ranks));
       });
@@ -62,7 +62,7 @@ void bind_allocation(py::module_& m) {
       });
   py::implicitly_convertible<py::tuple, Part>();
 
-  py::class_<Request>(m, "Request", "A gang that wants GPUs.")
+  py::class_<Request>(m, "Request", "A job that requests GPUs.")
       .def(py::init([](JobId job, int gpus, TypeMask types, int preemptions, int gpus_per_node) {
              return Request{job, gpus, types, preemptions, nullptr, gpus_per_node};
            }),

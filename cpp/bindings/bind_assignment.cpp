@@ -28,7 +28,7 @@ Solution solution_of(const Assignment::Result& found) {
 
 /// Solves and lends: the costs that the solver borrowed stay as long as it does.
 struct LastingAssignment : Lasting<Assignment> {
-  Assignment next;  // solves anew: what it fails at leaves the solver and its costs alone
+  Assignment next;  // solves a copy: a failure leaves the solver and its costs unchanged
   Column<double> cost;
   std::pair<int, int> shape{0, 0};
 };
@@ -61,7 +61,7 @@ Solution change_row(LastingAssignment& self, int row, const Column<double>& cost
   return solution_of(self.solver.result());
 }
 
-/// Warm where it was asked before: keeps its buffers and prices.
+/// A repeated call is warm: it keeps buffers and prices.
 Solution transport(Lasting<Transportation>& self, const Column<double>& value,
                    const Column<std::int32_t>& supply, const Column<std::int32_t>& capacity,
                    bool is_exact, bool is_warm) {
@@ -97,18 +97,19 @@ void bind_assignment(py::module_& m) {
         return solution_of(solver.result());
       },
       py::arg("cost").noconvert(), py::arg("rows"), py::arg("columns"),
-      "Least-cost assignment: column of each row (-1: none), row duals, column duals, cost.");
+      "Solve a least-cost assignment: columns by row (-1: none), row and column duals, cost.");
 
   py::class_<LastingAssignment>(m, "Assignment", "A least-cost assignment that can be changed.")
       .def(py::init<>())
       .def("solve", &solve, py::arg("cost").noconvert(), py::arg("rows"), py::arg("columns"),
-           "As `assign`; the costs must not be written to as long as rows are changed.")
+           "As `assign`; do not modify the costs while rows are changed.")
       .def("change_row", &change_row, py::arg("row"), py::arg("cost").noconvert(),
-           "The solution with another row of costs.")
+           "Replace a row of costs and solve again.")
       .def_readonly("shape", &LastingAssignment::shape,
-                    "Rows and columns of the problem that was solved last; (0, 0): none was.");
+                    "Rows and columns of the last solved problem; (0, 0): none.");
 
-  py::class_<Lasting<Transportation>>(m, "Transportation", "Bundles of units to columns with room.")
+  py::class_<Lasting<Transportation>>(
+      m, "Transportation", "A transportation problem: units of rows to columns with capacities.")
       .def(py::init<>())
       .def("solve", &transport, py::arg("value").noconvert(), py::arg("supply").noconvert(),
            py::arg("capacity").noconvert(), py::arg("is_exact") = true, py::arg("is_warm") = false,

@@ -65,9 +65,9 @@ void bind_bounds(py::module_& m) {
       },
       py::arg("submit_us").noconvert(), py::arg("service_us").noconvert(),
       py::arg("widths").noconvert(), py::arg("edge_us").noconvert(), py::arg("price").noconvert(),
-      "Jobs alone that pay for what they hold, by prices over time: the sum of time in system and\n"
-      "of what is paid, microseconds, and width times microseconds held in each step. Widths and\n"
-      "prices are those of one machine after the other.");
+      "Bound jobs that run alone and pay for held GPUs by prices over time: the sum of time in\n"
+      "system and payments in microseconds, and GPUs x microseconds held in each step. Widths and\n"
+      "prices are listed machine by machine.");
 
   m.def(
       "longest_job",
@@ -82,7 +82,7 @@ void bind_bounds(py::module_& m) {
         return exact(microseconds);
       },
       py::arg("submit_us").noconvert(), py::arg("service_us").noconvert(),
-      "The largest of (submit + service) less the first submit, in microseconds.");
+      "The largest (submit + service) minus the first submit, in microseconds.");
 
   const auto of_gangs = [&m](const char* name, auto compute, const char* doc) {
     m.def(
@@ -105,11 +105,11 @@ void bind_bounds(py::module_& m) {
   of_gangs("squashed_srpt", squashed_srpt,
            "Least total flow on the squashed machine, in ticks of 1 / num_gpus microseconds.");
   of_gangs("total_work", total_work,
-           "The largest of a submit and all work from then on, less the first submit, in ticks of\n"
-           "1 / num_gpus microseconds.");
+           "The largest sum of a submit and all later work, minus the first submit, in ticks of 1\n"
+           "/ num_gpus microseconds.");
   of_gangs("wide_gangs", wide_gangs,
-           "The largest of a submit and all services from then on of gangs wider than half the\n"
-           "GPUs, less the first submit, in microseconds.");
+           "The largest sum of a submit and all later services of jobs with more than half of the\n"
+           "GPUs, minus the first submit, in microseconds.");
 }
 
 }  // namespace gpusched::bindings

@@ -18,24 +18,26 @@ py::arg_v optional(const char* column) { return py::arg(column).noconvert() = py
 
 void bind_errors(py::module_& m) {
   py::register_exception<InvariantError>(m, "InvariantError", PyExc_RuntimeError).doc() =
-      "A policy or a placement asked for something impossible, or the engine broke a rule of its\n"
-      "own. The message names the time, the job and the digest of the schedule so far.";
+      "A policy or a placement requested something impossible, or the engine violated an\n"
+      "invariant. The message names the time, the job and the digest of the schedule so far.";
   py::register_exception<Stopped>(m, "Stopped", PyExc_RuntimeError).doc() =
       "The run was stopped through its RunControl.";
   py::register_exception<LogLimitError>(m, "LogLimitError", PyExc_ValueError).doc() =
-      "The log of a run has more intervals than max_intervals. The message names the time, the job of\n"
-      "the last one and the limit. Of :func:`gpusched.simulate` the attribute ``result`` is the\n"
-      ":class:`gpusched.Result` until then: what ran then is unfinished.";
+      "The log of a run has more than max_intervals intervals. The message names the time, the\n"
+      "job of the last one and the limit. If :func:`gpusched.simulate` raises it, the attribute\n"
+      "``result`` is the :class:`gpusched.Result` up to then, with running jobs unfinished.";
 }
 
 void bind_data(py::module_& m) {
   m.def("least_run_bytes", &Schedule::least_bytes, py::arg("num_jobs"), py::arg("num_started"),
-        py::arg("is_pooled"), "What a run keeps at least, beyond the columns of its jobs: bytes.");
+        py::arg("is_pooled"),
+        "Return the minimum bytes of a run, without the columns of its jobs.");
   using I64 = Column<std::int64_t>;
   using I32 = Column<std::int32_t>;
   using F64 = Column<double>;
 
-  py::class_<Cluster>(m, "Cluster", "GPUs and GPU type of each server, and what connects them.")
+  py::class_<Cluster>(m, "Cluster",
+                      "GPUs and GPU type of each server, and the network between them.")
       .def(py::init(
                [](const I32& server_gpus, const I32& server_type,
                   const std::optional<F64>& nic_bytes_per_s,

@@ -64,7 +64,7 @@ DeadlinePlans plan(const Column<std::int64_t>& arrival_us, const Column<std::int
 }
 
 void bind_plans(py::module_& m) {
-  py::class_<DeadlinePlans>(m, "DeadlinePlans", "Jobs with deadlines, decided on one by one.")
+  py::class_<DeadlinePlans>(m, "DeadlinePlans", "Admission decisions on jobs with deadlines.")
       .def_property_readonly("reason",
                              [](const DeadlinePlans& p) {
                                std::vector<std::string> names;
@@ -141,7 +141,7 @@ void bind_deadlines(py::module_& m) {
         py::arg("rate").noconvert(), py::arg("type_gpus").noconvert(), py::arg("slot_us"),
         py::arg("prices"), py::arg("quanta"), py::arg("segments"), py::arg("whole_slots"),
         py::arg("knows"), py::arg("control"),
-        "Decides on every job at its arrival, as `dancer` does, without running any.");
+        "Decide on every job at its arrival, as `dancer` does, without running any.");
 }
 
 }  // namespace gpusched::bindings

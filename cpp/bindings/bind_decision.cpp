@@ -15,7 +15,7 @@
 namespace gpusched::bindings {
 namespace {
 
-/// What the first decision of a run did: a dict of columns.
+/// The actions of the first decision of a run: a dict of columns.
 py::typing::Dict<py::str, py::object> decided(Run& run) {
   run.listen(true);
   run.proceed(kNever, 1, false);
@@ -57,7 +57,7 @@ py::typing::Dict<py::str, py::object> decided(Run& run) {
   return columns;
 }
 
-/// What Snapshot is made of, of the jobs that wait and run, and which those are.
+/// The arguments of a Snapshot of the waiting and running jobs, and their ids.
 py::typing::Dict<py::str, py::object> snapshot_of(Run& run) {
   const State& state = run.halted().state();
   std::vector<std::int64_t> jobs, attained_us, start_us, cost_us, added_us, held_job, held_server;
@@ -105,14 +105,13 @@ std::vector<std::pair<std::int64_t, std::vector<ServerId>>> until_start(
 
 void bind_decision(py::module_& m) {
   m.def("decided", &decided, py::arg("run").none(false),
-        "Take the next decision of a run; columns of what it did, and of who never can run.");
-  m.def(
-      "snapshot_of", &snapshot_of, py::arg("run").none(false),
-      "The jobs of a halted run that wait and run, columns of a Snapshot of these alone, and when\n"
-      "the run decides next if nothing finishes or arrives before (2^63 - 1: never).");
+        "Take the next decision of a run: columns of its actions, and jobs that can never run.");
+  m.def("snapshot_of", &snapshot_of, py::arg("run").none(false),
+        "Return the waiting and running jobs of a halted run, columns of a Snapshot of only\n"
+        "these, and the next decision if nothing finishes or arrives before (2^63 - 1: never).");
   m.def("until_start", &until_start, py::arg("run").none(false), py::arg("jobs"),
-        "Go on until each of the jobs has held GPUs: when it first does, microseconds, -1 if it\n"
-        "never does, and on which servers.");
+        "Advance until each of the jobs has held GPUs: return its first start in microseconds (-1\n"
+        "if never) and its servers.");
   m.def(
       "can_place",
       [](const Run& run, JobId job) {
@@ -122,7 +121,7 @@ void bind_decision(py::module_& m) {
         return run.halted().can_place(job);
       },
       py::arg("run").none(false), py::arg("job"),
-      "Whether the placement of a halted run has GPUs for the job.");
+      "Return whether the placement of a halted run finds GPUs for the job.");
 }
 
 }  // namespace gpusched::bindings

@@ -23,7 +23,7 @@ Cost cost_of(const std::string& name) {
   if (name == "wait") return Cost::wait;
   if (name == "jct") return Cost::jct;
   if (name == "slowdown") return Cost::slowdown;
-  fail_input("cost: '" + name + "' is none of wait, jct, slowdown");
+  fail_input("cost: '" + name + "' is unknown; allowed: wait, jct, slowdown");
 }
 
 /// The lanes, and the job tables that their runs borrow.
@@ -32,7 +32,7 @@ struct Lanes {
   VectorEnvironment lanes;
   // Read and written with the GIL only.
   bool is_at_work = false;
-  std::thread::id entered{};  // whose calls alone are let in; of none: all
+  std::thread::id entered{};  // the only thread that may call; none: any
 
   static constexpr const char* kName = "environment";
 
@@ -73,9 +73,9 @@ auto lane_array(Get get) {
 void bind_environment(py::module_& m) {
   py::class_<Lanes>(
       m, "VectorEnvironment",
-      "Runs that halt wherever a job could start and ask which one shall, a lane each.\n"
-      "Arrays are read-only views that change with each call. A call during another one is refused,\n"
-      "and one from outside of a `with` block while another thread is in it.")
+      "Parallel runs (lanes) that halt whenever a job could start and ask which one to start.\n"
+      "Arrays are read-only views that change with each call. A call during another one is\n"
+      "refused, and one from outside a `with` block while another thread is in it.")
       .def(py::init([](const Cluster& cluster, std::string placement, Parameters::Values values,
                        std::size_t num_slots, const std::string& cost, std::size_t num_lanes) {
              EnvironmentRules rules{.placement = std::move(placement),
@@ -108,7 +108,7 @@ void bind_environment(py::module_& m) {
             self.jobs[lane] = jobs;  // the run that borrowed the last ones is gone
           },
           py::arg("lane"), py::arg("jobs").none(false), py::arg("num_feasible"), py::arg("seed"),
-          "Begins a run of a JobTable; means are over its jobs that can ever run.")
+          "Begin a run of a JobTable; means are over its jobs that can ever run.")
       .def(
           "answer",
           [](Lanes& self, const Column<std::int64_t>& slots) {
@@ -118,7 +118,7 @@ void bind_environment(py::module_& m) {
             self.lanes.answer(answers);
           },
           py::arg("slots").noconvert(),
-          "Answers every lane whose run is not over with the job of a slot, or with waiting.")
+          "Answer every lane whose run is not over: start the job of a slot, or wait.")
       .def(
           "schedule",
           [](Lanes& self, std::size_t lane) {
@@ -134,7 +134,7 @@ void bind_environment(py::module_& m) {
             const auto waiting = self.lanes.run(lane).waiting();
             return column_of(std::vector<std::int64_t>(waiting.begin(), waiting.end()));
           },
-          py::arg("lane"), "The jobs that wait in a lane, of which the first are shown.")
+          py::arg("lane"), "The waiting jobs of a lane; the first ones are observed.")
       .def(
           "now_us",
           [](Lanes& self, std::size_t lane) {

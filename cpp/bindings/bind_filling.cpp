@@ -46,9 +46,8 @@ void bind_filling(py::module_& m) {
   m.def("fill", &fill_cluster, py::arg("requests").none(false), py::arg("arrivals").noconvert(),
         py::arg("cluster").none(false), py::arg("placement").none(false),
         py::arg("placement_values"), py::arg("seed"), py::arg("control").none(false),
-        "Lets requests arrive one by one on an empty cluster, from which nothing ever leaves.\n"
-        "`arrivals` are rows of the requests. The GIL is released unless the placement is\n"
-        "Python's.");
+        "Place requests one by one on an empty cluster; none ever leaves. `arrivals` are rows of\n"
+        "the requests. The GIL is released unless the placement is Python's.");
 }
 
 }  // namespace gpusched::bindings

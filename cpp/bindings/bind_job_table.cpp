@@ -32,7 +32,7 @@ constexpr std::size_t kNumOptional = kJobColumns.size() - kNumRequired;
 py::arg required(const ColumnInfo& column) { return py::arg(column.name.data()).noconvert(); }
 py::arg_v optional(const ColumnInfo& column) { return required(column) = py::none(); }
 
-/// The columns that a trace may lack are keywords, as many as there are.
+/// Optional columns are keyword arguments.
 template <std::size_t... Required, std::size_t... Optional>
 void define_constructor(py::class_<OwnedJobTable>& table, std::index_sequence<Required...>,
                         std::index_sequence<Optional...>) {
@@ -88,23 +88,23 @@ const char* per_name(Per per) {
 void bind_job_table(py::module_& m) {
   py::class_<OwnedJobTable> table(
       m, "JobTable",
-      "Jobs as borrowed columns, sorted by submit. `public_columns` has\n"
-      "attributes that plug-ins of Python are shown.");
+      "Jobs as borrowed columns, sorted by submit. `public_columns` has the attributes visible to\n"
+      "Python plug-ins.");
   define_constructor(table, std::make_index_sequence<kNumRequired>{},
                      std::make_index_sequence<kNumOptional>{});
   table.def("__len__", [](const OwnedJobTable& jobs) { return jobs.table.num_jobs(); });
 
-  py::class_<ColumnInfo>(m, "JobColumn", "A column of the job table: what JOB_COLUMNS holds.")
+  py::class_<ColumnInfo>(m, "JobColumn", "A column of the job table; an item of JOB_COLUMNS.")
       .def_readonly("name", &ColumnInfo::name)
-      .def_readonly("dtype", &ColumnInfo::dtype, "Of NumPy; no other is taken.")
+      .def_readonly("dtype", &ColumnInfo::dtype, "NumPy dtype; no other is accepted.")
       .def_readonly("unit", &ColumnInfo::unit)
       .def_property_readonly(
           "per", [](const ColumnInfo& c) { return per_name(c.per); },
-          "What it has one value for; where there are several, the last runs fastest.")
+          "Dimensions of the column, row-major (last varies fastest).")
       .def_property_readonly("is_required", &ColumnInfo::is_required)
       .def_property_readonly(
-          "rule", [](const ColumnInfo& c) { return c.range.rule; }, "Which values it may hold.")
-      .def_readonly("text", &ColumnInfo::text, "What it is for.")
+          "rule", [](const ColumnInfo& c) { return c.range.rule; }, "Allowed values.")
+      .def_readonly("text", &ColumnInfo::text, "Meaning of the column.")
       .def("__repr__",
            [](const ColumnInfo& c) { return "JobColumn(" + std::string(c.name) + ")"; });
   py::tuple columns(kJobColumns.size());

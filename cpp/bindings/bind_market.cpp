@@ -44,7 +44,7 @@ MatchingMarket::Decision decide(LastingMarket& market, const MatchingColumns& co
   const MatchingMarket::Options options = matching_options(values);
   const MatchingProblem problem = columns.problem();
   const py::gil_scoped_release unlocked;  // no Python object is touched below
-  // What is refused or ended halfway leaves the market as it was.
+  // A refused or interrupted call must leave the market unchanged.
   auto next = Cloning::copy(*market.solver);
   {
     const Listening listening(*next, stop);
@@ -74,7 +74,7 @@ void bind_market(py::module_& m) {
            py::arg("max_samples").noconvert() = py::none());
 
   using Decision = MatchingMarket::Decision;
-  py::class_<Decision>(m, "MatchingDecision", "What a matching market decided.")
+  py::class_<Decision>(m, "MatchingDecision", "The decision of a matching market.")
       .def_property_readonly("counts", [](const Decision& d) { return copy_of(d.counts); })
       .def_property_readonly("job_s", [](const Decision& d) { return copy_of(d.job_s); })
       .def_property_readonly("equal_s", [](const Decision& d) { return copy_of(d.equal_s); })
@@ -90,7 +90,7 @@ void bind_market(py::module_& m) {
       .def_readonly("is_exhaustive", &Decision::is_exhaustive)
       .def_readonly("is_kept", &Decision::is_kept);
   py::class_<LastingMarket>(m, "MatchingMarket",
-                            "Decides who holds which workers, for one thread at a time.")
+                            "A market that assigns workers to jobs; for one thread at a time.")
       .def(py::init([] { return LastingMarket{std::make_unique<MatchingMarket>()}; }))
       .def(
           "solve",
@@ -98,7 +98,7 @@ void bind_market(py::module_& m) {
             SignalCheck signals;
             return decide(self, problem, options, signals);
           },
-          py::arg("problem"), py::arg("options"), "Listens for Ctrl-C.")
+          py::arg("problem"), py::arg("options"), "Decide; Ctrl-C interrupts.")
       .def(
           "solve",
           [](LastingMarket& self, const MatchingColumns& problem, const Options& options,
@@ -107,7 +107,7 @@ void bind_market(py::module_& m) {
             return decide(self, problem, options, asked);
           },
           py::arg("problem"), py::arg("options"), py::arg("control"));
-  py::class_<ExactMarket::Result>(m, "ExactMatching", "The best decision of all, and the proof.")
+  py::class_<ExactMarket::Result>(m, "ExactMatching", "The optimal decision, with its proof.")
       .def_property_readonly("counts",
                              [](const ExactMarket::Result& r) { return copy_of(r.counts); })
       .def_property_readonly("job_s", [](const ExactMarket::Result& r) { return copy_of(r.job_s); })
@@ -131,7 +131,7 @@ void bind_market(py::module_& m) {
       py::arg("max_steps") = 1000000);
   m.def("split_batch", &split<double>, py::arg("global_batch"), py::arg("rates").noconvert(),
         py::arg("max_samples").noconvert(), py::arg("is_equal"),
-        "Samples of each worker, and whether all found a place.");
+        "Return the samples of each worker, and whether all samples were assigned.");
   m.def("split_whole_batch", &split<std::int64_t>, py::arg("global_batch"),
         py::arg("rates").noconvert(), py::arg("max_samples").noconvert(), py::arg("is_equal"),
         "The same in whole samples.");

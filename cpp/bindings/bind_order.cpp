@@ -7,7 +7,7 @@ namespace gpusched::bindings {
 void bind_order(py::module_& m) {
   py::class_<Order, PyOrder, py::smart_holder> order(
       m, "Order",
-      "Which job first? Subclass it: set `lifetime` to 'fixed', 'service' or 'clock' and write\n"
+      "A queue order. Subclass it: set `lifetime` to 'fixed', 'service' or 'clock' and write\n"
       "`rank(view, jobs)`, which returns one key per job; the smallest goes first.");
   order.def(py::init<>()).def_property_readonly_static("lifetime", [](const py::object&) {
     return "fixed";

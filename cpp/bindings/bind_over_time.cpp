@@ -44,9 +44,9 @@ void bind_over_time(py::module_& m) {
       py::arg("finish_us").noconvert(), py::arg("status").noconvert(), py::arg("job").noconvert(),
       py::arg("start_us").noconvert(), py::arg("end_us").noconvert(), py::arg("server").noconvert(),
       py::arg("mask").noconvert(),
-      "The cluster over time, of jobs and the rows of an interval log by (job, start): the\n"
-      "instants, and from each on the allocated GPUs, the waiting jobs, the GPUs that these ask\n"
-      "for, and the running jobs.");
+      "Compute the cluster over time from jobs and the rows of an interval log by (job, start):\n"
+      "the instants, and from each on the allocated GPUs, the waiting jobs, the GPUs that they\n"
+      "request, and the running jobs.");
 
   m.def(
       "time_order",
@@ -59,7 +59,7 @@ void bind_over_time(py::module_& m) {
         return column_of(std::move(order));
       },
       py::arg("time_us").noconvert(),
-      "The places of the times in ascending order, equal ones as they stand.");
+      "Return the stable ascending order of the times, as indices.");
 
   m.def(
       "group_times",
@@ -79,9 +79,9 @@ void bind_over_time(py::module_& m) {
       },
       py::kw_only(), py::arg("order").noconvert(), py::arg("time_us").noconvert(),
       py::arg("group").noconvert(), py::arg("num_groups"), py::arg("percents"),
-      "The times of each group of jobs: how many, their mean (NaN of none), and for each of the\n"
-      "ascending percents a column of the nearest ranks (-1 of none). `order` and `time_us` are\n"
-      "the jobs and their times as these ascend; `group` is -1 where a job does not count.");
+      "Summarise the times of each group of jobs: count, mean (NaN if empty), and for each of the\n"
+      "ascending percents a column of nearest ranks (-1 if empty). `order` and `time_us` are the\n"
+      "jobs and their times in ascending order; `group` is -1 if a job does not count.");
 }
 
 }  // namespace gpusched::bindings

@@ -5,7 +5,7 @@
 namespace gpusched::bindings {
 
 void bind_placement(py::module_& m) {
-  py::class_<FreeView, std::shared_ptr<FreeView>>(m, "FreeGpus", "Which GPUs are free.")
+  py::class_<FreeView, std::shared_ptr<FreeView>>(m, "FreeGpus", "The free GPUs of a run.")
       .def_property_readonly(
           "free_gpus",
           [](const FreeView& v) {
@@ -44,7 +44,7 @@ void bind_placement(py::module_& m) {
           [](const FreeView& v, ServerId server, int count) {
             const Occupancy& free = v.get();
             if (server < 0 || server >= free.cluster().num_servers()) {
-              throw py::index_error("there is no server " + std::to_string(server));
+              throw py::index_error("unknown server " + std::to_string(server));
             }
             if (count < 0 || count > free.free_gpus(server)) {
               throw InvalidInput("server " + std::to_string(server) + " has " +
@@ -56,12 +56,12 @@ void bind_placement(py::module_& m) {
           py::arg("server"), py::arg("count"), "Mask of the lowest free GPUs of a server.");
   py::class_<Placement, PyPlacement, py::smart_holder> placement(
       m, "Placement",
-      "On which GPUs, or not yet? Subclass it and write `place(free, request)`, which returns\n"
-      "[(server, mask), ...] in server order for the whole gang, or None.");
+      "A placement of jobs on GPUs. Subclass it and write `place(free, request)`, which returns\n"
+      "[(server, mask), ...] in server order for the whole job, or None if the job must wait.");
   placement.def(py::init<>())
       .def(
           "begin", [](Placement&, std::uint64_t) {}, py::arg("seed"),
-          "Before a run, with its seed; does nothing unless it is overridden.");
+          "Prepare for a run with its seed; does nothing unless overridden.");
   copy_by_state<Placement, PyPlacement>(placement);
   tell_signature<Placement>(placement);
 }

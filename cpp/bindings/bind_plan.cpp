@@ -34,7 +34,8 @@ GangPlan bound_gangs(const OwnedJobTable& jobs, const Cluster& cluster, const st
   const Owned<Scheduler> scheduler = scheduler_of(policy, values);
   const auto* bound = dynamic_cast<const GpuBindingScheduler*>(scheduler.get());
   if (bound == nullptr) {
-    fail_input("policy " + policy + ": does not bind gangs to GPUs, so there is nothing to plan");
+    fail_input("policy " + policy +
+               ": cannot plan a batch; only policies that bind jobs to GPUs can");
   }
   const py::gil_scoped_release unlocked;  // no Python object is touched below
   GangPacker packer = make_packer(cluster, seed);
@@ -87,7 +88,7 @@ Lasting<LeaseLine> lease_line(std::int64_t num_gpus, const Column<std::int32_t>&
 void bind_plan(py::module_& m) {
   py::class_<GangPlan>(m, "GangPlan", "Every job bound to its GPUs under one cap.")
       .def_readonly("cap_us", &GangPlan::cap, "theta, in whole microseconds.")
-      .def_readonly("num_tried", &GangPlan::num_tried, "Caps that were tried.")
+      .def_readonly("num_tried", &GangPlan::num_tried, "Number of caps that were tried.")
       .def_property_readonly(
           "first", [](const GangPlan& p) { return copy_of(p.first); },
           "Job j has the shares [first[j], first[j + 1]); shape (jobs + 1,).")
@@ -103,16 +104,15 @@ void bind_plan(py::module_& m) {
 
   m.def("plan_gangs", &bound_gangs, py::arg("jobs"), py::arg("cluster"), py::arg("policy"),
         py::arg("policy_values"), py::arg("seed"), py::arg("tolerance"), py::arg("control"),
-        "Binds all jobs, as if they came at one instant, as the policy does: under its theta_s,\n"
-        "or, where that is 0, under the tightest cap that bisection finds.");
+        "Bind all jobs as the policy does if they all arrive at once: under its theta_s, or, if\n"
+        "that is 0, under the tightest cap that bisection finds.");
   py::class_<Lasting<LeaseLine>>(
       m, "LeaseLine",
-      "Claims to leases, each planned the last ones with room before its end, in their order.")
-      .def(
-          py::init(&lease_line), py::arg("num_gpus"), py::arg("taken").noconvert(),
-          py::arg("gpus").noconvert(), py::arg("leases").noconvert(), py::arg("until").noconvert(),
-          "`taken`: GPUs that are not to be had, by lease; `until`: the first lease that ends too\n"
-          "late. Leases are counted from the first that may be planned.")
+      "Plan claims to leases in order, each on the latest leases with room before its end.")
+      .def(py::init(&lease_line), py::arg("num_gpus"), py::arg("taken").noconvert(),
+           py::arg("gpus").noconvert(), py::arg("leases").noconvert(), py::arg("until").noconvert(),
+           "`taken`: unavailable GPUs, by lease; `until`: the first lease that ends too late.\n"
+           "Leases are counted from the first that may be planned.")
       .def(
           "try_join",
           [](Lasting<LeaseLine>& self, std::size_t place) {
@@ -122,7 +122,7 @@ void bind_plan(py::module_& m) {
             return self.solver.try_join(place);
           },
           py::arg("place"),
-          "Whether the claim could have leases together with all that joined before; it joins then.");
+          "Add the claim if it and all earlier ones get leases; return whether it joined.");
 }
 
 }  // namespace gpusched::bindings

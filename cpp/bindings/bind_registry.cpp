@@ -128,7 +128,7 @@ py::typing::List<TextFields> flags() {
 
 void bind_registry(py::module_& m) {
   m.def("registry", &registry,
-        "Every plug-in as registered; an alias with its `target` and the `values` it sets.");
+        "Return every registered plug-in; an alias has its `target` and the `values` it sets.");
   m.def(
       "list_parameters",
       [](bool is_preemptive, bool is_strict) {
@@ -139,7 +139,7 @@ void bind_registry(py::module_& m) {
         return all;
       },
       py::arg("is_preemptive"), py::arg("is_strict"),
-      "The parameters that the list scheduler adds to an order.");
+      "Return the parameters that the list scheduler adds to an order.");
   m.def(
       "list_preemption",
       [](bool is_preemptive) {
@@ -147,11 +147,10 @@ void bind_registry(py::module_& m) {
         if (is_preemptive) info.flags = {Flag::preemptive};
         return describe(policy_preemption(info));
       },
-      py::arg("is_preemptive"), "When the list scheduler may take GPUs back for an order.");
-  m.def(
-      "flags", &flags,
-      "Every flag: its name, what it means, and the kinds of plug-ins that may have it (of those\n"
-      "written in Python: `python_kinds`), parted by spaces.");
+      py::arg("is_preemptive"), "Return when the list scheduler may preempt under an order.");
+  m.def("flags", &flags,
+        "Return every flag: its name, its meaning, and the kinds of plug-ins that may have it\n"
+        "(`python_kinds`: if written in Python), separated by spaces.");
   py::list reasons;
   for (const char* reason : kRejectReasons) reasons.append(reason);
   m.attr("REJECT_REASONS") = py::tuple(reasons);

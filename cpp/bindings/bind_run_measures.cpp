@@ -19,7 +19,7 @@ Value at(const Percentiles<Value>& found, int percent) {
   const auto& known = Percentiles<Value>::kPercents;
   const auto* place = std::find(known.begin(), known.end(), percent);
   if (place == known.end()) {
-    fail_input("percent: " + std::to_string(percent) + " is none of 50, 90, 95, 99 and 100");
+    fail_input("percent: " + std::to_string(percent) + " must be 50, 90, 95, 99 or 100");
   }
   return found.values[static_cast<std::size_t>(place - known.begin())];
 }
@@ -51,27 +51,28 @@ void bind_run_measures(py::module_& m) {
 
   py::class_<RunMeasures>(
       m, "RunMeasures",
-      "Sums over the jobs that finished, unless it is said otherwise: the integers are exact.\n"
-      "Widths count a share of a GPU as that share, in thousandths.")
+      "Sums over the finished jobs unless stated otherwise; integers are exact. A job's width\n"
+      "counts a share of a GPU as that share, in thousandths.")
       .def_readonly("num_finished", &RunMeasures::num_finished)
       .def_readonly("num_rejected", &RunMeasures::num_rejected)
       .def_readonly("num_unfinished", &RunMeasures::num_unfinished)
       .def_readonly("num_cancelled", &RunMeasures::num_cancelled)
-      .def_readonly("first_submit_us", &RunMeasures::first_submit_us, "The first of them.")
-      .def_readonly("last_finish_us", &RunMeasures::last_finish_us, "The last of them.")
+      .def_readonly("first_submit_us", &RunMeasures::first_submit_us, "First submit.")
+      .def_readonly("last_finish_us", &RunMeasures::last_finish_us, "Last finish.")
       .def_property_readonly("flow_us", wide(&RunMeasures::flow_us), "Finish - submit.")
-      .def_property_readonly("wait_us", wide(&RunMeasures::wait_us), "The part without GPUs.")
+      .def_property_readonly("wait_us", wide(&RunMeasures::wait_us), "Time without GPUs.")
       .def_property_readonly("delay_us", wide(&RunMeasures::delay_us), "First start - submit.")
       .def_property_readonly("since_first_us", wide(&RunMeasures::since_first_us),
-                             "Submit - the first submit of them.")
+                             "Submit - first submit.")
       .def(
           "flow_percentile_us",
           [](const RunMeasures& measures, int percent) { return at(measures.flow, percent); },
-          py::arg("percent"), "Nearest-rank, of 50, 90, 95, 99 or 100 %; 0 if none finished.")
+          py::arg("percent"),
+          "Nearest-rank percentile (50, 90, 95, 99 or 100) of the JCT; 0 if none finished.")
       .def(
           "wait_percentile_us",
           [](const RunMeasures& measures, int percent) { return at(measures.wait, percent); },
-          py::arg("percent"), "The same of the time without GPUs.")
+          py::arg("percent"), "The same for the time without GPUs.")
       .def_readonly("num_servers", &RunMeasures::num_servers)
       .def_readonly("num_preemptions", &RunMeasures::num_preemptions, "Of all jobs.")
       .def_readonly("num_resizes", &RunMeasures::num_resizes, "Of all jobs.")
@@ -80,7 +81,7 @@ void bind_run_measures(py::module_& m) {
       .def_property_readonly("useful_gpu_milli_us", wide(&RunMeasures::useful_gpu_milli_us),
                              "Width x service.")
       .def_property_readonly("accepted_gpu_milli_us", wide(&RunMeasures::accepted_gpu_milli_us),
-                             "Width x service of all that were not rejected.")
+                             "Width x service of all jobs that were not rejected.")
       .def_readonly("log_jct", &RunMeasures::log_jct, "ln of the JCT in seconds.")
       .def_readonly("bounded_slowdown", &RunMeasures::bounded_slowdown)
       .def(
@@ -88,10 +89,10 @@ void bind_run_measures(py::module_& m) {
           [](const RunMeasures& measures, int percent) {
             return at(measures.bounded_slowdowns, percent);
           },
-          py::arg("percent"), "As of the other percentiles.")
+          py::arg("percent"), "Like the other percentiles.")
       .def_readonly("tenant_fairness", &RunMeasures::tenant_fairness,
                     "Jain's index of the tenants' mean bounded slowdowns; 0 without tenants.")
-      .def_readonly("num_tenants", &RunMeasures::num_tenants, "Of whom a job finished.")
+      .def_readonly("num_tenants", &RunMeasures::num_tenants, "Tenants with a finished job.")
       .def_readonly("area_jct", &RunMeasures::area_jct, "GPUs x service x JCT, seconds squared.")
       .def_readonly("area", &RunMeasures::area, "GPUs x service, seconds.")
       .def_readonly("weighted_jct", &RunMeasures::weighted_jct, "Weight x JCT, seconds.")
@@ -124,10 +125,9 @@ void bind_run_measures(py::module_& m) {
       py::arg("held_us").noconvert(), py::arg("preemptions").noconvert(),
       py::arg("resizes").noconvert(), py::arg("num_servers").noconvert(),
       py::arg("status").noconvert(), py::arg("short_service_us"),
-      "What a run is judged by, from its columns in one pass: a value per job each, None for\n"
-      "whole GPUs, for equal weights and without tenants, whose numbers lie below `num_tenants`. A\n"
-      "service under `short_service_us` counts as that in\n"
-      "the slowdown.");
+      "Compute the measures of a run from its columns, one value per job each; None for whole\n"
+      "GPUs, equal weights or no tenants. Tenants are numbered below `num_tenants`. The slowdown\n"
+      "counts a service below `short_service_us` as that.");
 
   m.def(
       "schedule_measures",
@@ -144,8 +144,7 @@ void bind_run_measures(py::module_& m) {
       py::arg("service_us").noconvert(), py::arg("gpus").noconvert(),
       py::arg("share_milli").noconvert(), py::arg("weight").noconvert(),
       py::arg("tenant").noconvert() = py::none(), py::arg("num_tenants") = 0,
-      py::arg("short_service_us"),
-      "The same of a schedule of all of the jobs, without its columns.");
+      py::arg("short_service_us"), "The same for a schedule of all the jobs, without its columns.");
 }
 
 }  // namespace gpusched::bindings

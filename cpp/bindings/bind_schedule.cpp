@@ -89,7 +89,8 @@ py::typing::Dict<py::str, py::object> decisions_of(const Schedule& schedule) {
 }  // namespace
 
 void bind_schedule(py::module_& m) {
-  py::class_<Schedule>(m, "Schedule", "What a run leaves behind; arrays are copies, one per job.")
+  py::class_<Schedule>(m, "Schedule",
+                       "The outcome of a run; arrays are copies with one value per job.")
       .def_property_readonly("num_jobs", &Schedule::num_jobs)
       .def_property_readonly("start_us",
                              [](const Schedule& s) {
@@ -141,17 +142,16 @@ void bind_schedule(py::module_& m) {
                              })
       .def_property_readonly(
           "uncontended_us", [](const Schedule& s) { return copy_of(s.uncontended_us()); },
-          "Time that the job's runs would have taken without contention; empty under `fixed`.")
+          "Time that the job would have run without contention; empty under `fixed`.")
       .def_property_readonly("resizes",
                              [](const Schedule& s) {
                                return by_job<std::int32_t>(s, [&](JobId job) {
                                  return s.num_resizes(job);
                                });
                              })
-      .def(
-          "decisions", &decisions_of,
-          "Of a policy that admits jobs: each job that it took or turned down, as columns. `type`\n"
-          "is the scarcest GPU type, -1 for none, between from_us and until_us.")
+      .def("decisions", &decisions_of,
+           "Admission decisions of the policy, one per job, as columns. `type` is the scarcest\n"
+           "GPU type between from_us and until_us, or -1.")
       .def("intervals", &intervals_of,
            "Read-only rows (job, start_us, end_us, server, mask), sorted by job, start, server.")
       .def_property_readonly("digest", &digest_of)

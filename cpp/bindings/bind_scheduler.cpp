@@ -7,7 +7,7 @@
 namespace gpusched::bindings {
 namespace {
 
-/// What it costs to read one target, in steps of a simple loop.
+/// Cost of reading one target, in steps of a simple loop.
 constexpr std::size_t kStepsOfTarget = 200;
 
 }  // namespace
@@ -50,7 +50,7 @@ void ActionsView::add(py::handle target) {
 
 void bind_scheduler(py::module_& m) {
   py::class_<ActionsView, std::shared_ptr<ActionsView>>(
-      m, "Actions", "What a scheduler does; every call is checked.")
+      m, "Actions", "The actions of a scheduler; every call is checked.")
       .def(
           "start",
           [](ActionsView& v, JobId job, const Allocation& allocation) {
@@ -59,20 +59,20 @@ void bind_scheduler(py::module_& m) {
           py::arg("job"), py::arg("allocation"), "A waiting job starts or resumes.")
       .def(
           "preempt", [](ActionsView& v, JobId job) { v.actions().preempt(job); }, py::arg("job"),
-          "A running job lets its GPUs go and waits.")
+          "Preempt a running job: it releases its GPUs and waits.")
       .def(
           "suspend", [](ActionsView& v, JobId job) { v.actions().suspend(job); }, py::arg("job"),
-          "As preempt, but restore can undo it within this decision.")
+          "Like preempt, but restore can undo it within this decision.")
       .def(
           "restore", [](ActionsView& v, JobId job) { return v.actions().restore(job); },
-          py::arg("job"), "Undoes suspend if the job's GPUs are still free.")
+          py::arg("job"), "Undo suspend if the job's GPUs are still free.")
       .def(
           "resize",
           [](ActionsView& v, JobId job, const Allocation& allocation) {
             v.actions().resize(job, allocation);
           },
           py::arg("job"), py::arg("allocation"),
-          "A running job goes on with other GPUs; another width than its own needs an elastic\n"
+          "Continue a running job on other GPUs; a width other than its own needs an elastic\n"
           "speed.")
       .def(
           "reallocate",
@@ -82,20 +82,19 @@ void bind_scheduler(py::module_& m) {
             return v.reallocate(targets, keep_others ? stay : stop);
           },
           py::arg("targets"), py::kw_only(), py::arg("keep_others") = false,
-          "Targets: (job, parts), each part GPUs of one type, by type. Running jobs that are not\n"
-          "named are preempted, or keep what they hold by `keep_others`; changed ones get GPUs\n"
-          "anew from the run's placement; others may move to make room. Returns the jobs that\n"
-          "found no place.")
+          "Set targets: (job, parts), each part GPUs of one type, by type. Running jobs without a\n"
+          "target are preempted, or keep their GPUs with `keep_others`; changed ones get new GPUs\n"
+          "from the run's placement; others may move to make room. Returns the jobs that did not\n"
+          "fit.")
       .def(
           "wake", [](ActionsView& v, std::int64_t at_us) { v.actions().wake(Time{at_us}); },
-          py::arg("at_us"), "Asks for a decision at this instant.");
+          py::arg("at_us"), "Request a decision at this instant.");
 
   py::class_<Scheduler, PyScheduler, py::smart_holder> scheduler(
       m, "Scheduler",
-      "What to hold from now on, and when to ask again. Subclass it and write\n"
-      "`decide(state, finished, arrived, actions)`; `begin(state)` is called before a run,\n"
-      "`withdraw(job)` where a waiting job is cancelled, and `warnings()`, a list of str, after the\n"
-      "run: what the result has to say.");
+      "A policy that starts, preempts and resizes jobs. Subclass it and write `decide(state,\n"
+      "finished, arrived, actions)`; `begin(state)` is called before a run, `withdraw(job)` when\n"
+      "a waiting job is cancelled, and `warnings()`, a list of str for the result, after the run.");
   scheduler.def(py::init<>());
   copy_by_state<Scheduler, PyScheduler>(scheduler);
   tell_signature<Scheduler>(scheduler);

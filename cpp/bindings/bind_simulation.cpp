@@ -20,7 +20,7 @@
 namespace gpusched::bindings {
 namespace {
 
-/// What a run that is halted looks like: a dict of columns, and of numbers.
+/// The state of a halted run: a dict of columns and numbers.
 py::typing::Dict<py::str, py::object> state_of(Run& run) {
   const Simulation& simulation = run.halted();
   const State& state = simulation.state();
@@ -85,7 +85,7 @@ void bind_simulation(py::module_& m) {
   py::class_<RunControl>(m, "RunControl", "Stops a run from another thread and shows its progress.")
       .def(py::init<>())
       .def("stop", [](RunControl& control) { control.stop.store(true); })
-      .def("check", &RunControl::check, "Raise Stopped once a stop was asked for.")
+      .def("check", &RunControl::check, "Raise Stopped if a stop was requested.")
       .def(
           "watch",
           [](RunControl& control, py::object look) {
@@ -96,9 +96,9 @@ void bind_simulation(py::module_& m) {
             }
           },
           py::arg("look"),
-          "Have the thread of the run, which is not stopped by another then, look up about ten\n"
-          "times a second: signals are handled, and `look` is called unless it is None. What these\n"
-          "raise ends the run. To be called before the run.")
+          "Make the thread of the run handle signals and call `look`, unless it is None, about\n"
+          "ten times a second; other threads then cannot stop the run. An exception from these\n"
+          "ends the run. Call before the run.")
       .def_property_readonly("num_finished",
                              [](const RunControl& c) { return c.num_finished.load(); });
 
@@ -107,10 +107,10 @@ void bind_simulation(py::module_& m) {
   using PlacementSeam = decltype(RunDescription::placement);
   py::class_<RunDescription>(
       m, "RunDescription",
-      "What decides a run beside its jobs and its cluster. A policy is a registered name, an\n"
-      "Order or a Scheduler; a placement a registered name or a Placement. `policy_flags` say\n"
-      "how an Order is run. `verify` has every rate computed anew after each instant, and\n"
-      "compared. A run whose log has more than `max_intervals` ends with a LogLimitError.")
+      "The configuration of a run besides its jobs and cluster. A policy is a registered name, an\n"
+      "Order or a Scheduler; a placement a registered name or a Placement. `policy_flags` say how\n"
+      "an Order is run. `verify` recomputes and compares every rate after each instant. A run\n"
+      "with more than `max_intervals` intervals in its log ends with a LogLimitError.")
       .def(py::init([](Policy policy, Values policy_values,
                        const std::vector<std::string>& policy_flags, PlacementSeam placement,
                        Values placement_values, std::string speed, Values speed_values,
@@ -151,7 +151,7 @@ void bind_simulation(py::module_& m) {
              }
              const Snapshot where = (*snapshot)->borrowed();
              if (where.attained_us.size() != num_submitted(jobs.table, where.now)) {
-               throw InvalidInput("snapshot: it has not as many jobs as have arrived");
+               throw InvalidInput("snapshot: must have one row for each job that has arrived");
              }
              return std::make_unique<Run>(jobs, cluster, description, given, &where);
            }),
@@ -160,7 +160,7 @@ void bind_simulation(py::module_& m) {
            py::arg("snapshot") = py::none(), py::keep_alive<1, 2>(), py::keep_alive<1, 3>(),
            py::keep_alive<1, 4>(), py::keep_alive<1, 5>())
       .def("advance", &Run::advance, py::arg("num_jobs"),
-           "Handles all instants before the arrival of this job, which must not arrive together\n"
+           "Handle all instants before the arrival of this job, which must not arrive together\n"
            "with the one before it.")
       .def(
           "take_finished",
@@ -169,15 +169,15 @@ void bind_simulation(py::module_& m) {
             return py::typing::Tuple<py::array_t<std::int64_t>, py::array_t<std::int64_t>>(
                 py::make_tuple(column_of(std::move(jobs)), column_of(std::move(finish_us))));
           },
-          "The jobs that have finished in `advance` since the last call, in that order, and when.")
-      .def("finish", &Run::finish, "Goes on to the end and returns the schedule; only once.")
+          "Return the jobs that finished in `advance` since the last call, in order, with times.")
+      .def("finish", &Run::finish, "Run to the end and return the schedule; only once.")
       .def(
           "proceed",
           [](Run& run, std::int64_t limit_us, std::uint64_t most, bool keeps_finished) {
             return run.proceed(Time{limit_us}, most, keeps_finished);
           },
           py::arg("limit_us"), py::arg("most"), py::arg("keeps_finished") = false,
-          "Handles at most so many instants before the limit; returns how many there were.")
+          "Handle at most this many instants before the limit; return how many there were.")
       .def_property_readonly(
           "next_us",
           [](Run& run) -> std::optional<std::int64_t> {
@@ -185,15 +185,16 @@ void bind_simulation(py::module_& m) {
             if (next == kNever) return std::nullopt;
             return next.count();
           },
-          "The next instant; None where there is none.")
+          "The next instant, or None.")
       .def_property_readonly("now_us",
                              [](const Run& run) { return run.halted().state().now().count(); })
       .def_property_readonly("num_instants",
                              [](const Run& run) { return run.halted().num_instants(); })
       .def_property_readonly("is_stopped", &Run::is_stopped,
-                             "Whether it ended with an error that leaves `so_far`.")
+                             "Whether the run ended with an error after which `so_far` is "
+                             "available.")
       .def("glimpse", &Run::glimpse,
-           "The schedule so far, of a run that goes on: what holds GPUs held them until now.")
+           "Return the schedule so far of a run that goes on; held GPUs count until now.")
       .def(
           "fork",
           [](Run& run, const OwnedJobTable& jobs, const Cluster& cluster,
@@ -201,25 +202,24 @@ void bind_simulation(py::module_& m) {
           py::arg("jobs").none(false), py::arg("cluster").none(false),
           py::arg("description").none(false), py::keep_alive<0, 2>(), py::keep_alive<0, 3>(),
           py::keep_alive<0, 4>(),
-          "A run that has come as far and goes on by itself. Jobs and cluster are those of this run,\n"
-          "and so is the description, but for objects of Python: those are copies.")
+          "Return an independent copy of the run at this point. Jobs, cluster and description\n"
+          "must be those of this run, except Python objects, which are copies.")
       .def(
           "cancel", [](Run& run, JobId job, std::int64_t at_us) { run.cancel(job, Time{at_us}); },
           py::arg("job"), py::arg("at_us"),
-          "Takes back a job that waits or runs; at_us is a tick after the last instant, and none\n"
-          "lies between.")
+          "Cancel a waiting or running job; at_us is after the last instant, with none between.")
       .def(
           "ask", [](Run& run, std::int64_t at_us) { run.ask(Time{at_us}); }, py::arg("at_us"),
-          "A decision at_us, likewise, though nothing happens then.")
+          "Request a decision at at_us, likewise, without any event.")
       .def(
           "hand_over",
           [](Run& run, const RunDescription& description, std::int64_t at_us) {
             run.hand_over(description, Time{at_us});
           },
           py::arg("description").none(false), py::arg("at_us"), py::keep_alive<1, 2>(),
-          "From at_us on, likewise, the policy of the description decides.")
+          "Switch to the policy of the description from at_us on, likewise.")
       .def("listen", &Run::listen, py::arg("is_listening"),
-           "Whether from now on all that happens is kept for `take_events`.")
+           "Set whether events are recorded for `take_events` from now on.")
       .def(
           "take_events",
           [](Run& run) {
@@ -229,12 +229,12 @@ void bind_simulation(py::module_& m) {
             }
             return events;
           },
-          "What has happened since the last call: (what, job), in that order.")
+          "Return the events since the last call: (what, job), in order.")
       .def("state", &state_of,
-           "Columns of the jobs that wait and run, of the GPUs that they hold and of those free.")
+           "Return columns of the waiting and running jobs, their GPUs and the free GPUs.")
       .def("so_far", &Run::so_far, py::arg("why"),
-           "What was done until a stop or an error, with why as its warning; only once. What held\n"
-           "GPUs then held them until then, and is unfinished.");
+           "Return the schedule until a stop or an error, with why as its warning; only once.\n"
+           "Jobs that held GPUs then held them until then, and are unfinished.");
 }
 
 }  // namespace gpusched::bindings

@@ -31,11 +31,11 @@ void check_lengths(const OwnedSnapshot& given) {
   same("held_mask", given.held_mask.size(), given.held_job.size());
 }
 
-/// Ids beyond those of the core stand for none.
+/// Ids beyond those of the core mean none.
 void check_servers(const I64& servers) {
   for (const std::int64_t server : view(servers, "held_server")) {
     if (server >= 0 && server <= std::int64_t{0x7fffffff}) continue;
-    throw InvalidInput("held_server: " + std::to_string(server) + " is no server");
+    throw InvalidInput("held_server: " + std::to_string(server) + " is not a server");
   }
 }
 
@@ -44,9 +44,9 @@ void check_servers(const I64& servers) {
 void bind_snapshot(py::module_& m) {
   py::class_<OwnedSnapshot>(
       m, "Snapshot",
-      "Where a run begins that finds jobs running and waiting; a row per job of the table, and of\n"
-      "`held_...` per running job and server. What was submitted by now_us has arrived. The first\n"
-      "decision is at first_us (None: at now_us); is_anew: of a policy that has decided nothing.")
+      "A run's initial state with running and waiting jobs; a row per job of the table, and in\n"
+      "`held_...` per running job and server. Jobs submitted by now_us have arrived. The first\n"
+      "decision is at first_us (None: at now_us); is_anew: by a policy that has decided nothing.")
       .def(py::init([](std::int64_t now_us, std::optional<std::int64_t> first_us, bool is_anew,
                        I64 attained_us, I64 start_us, I64 cost_us, Column<std::int32_t> preemptions,
                        I64 added_us, I64 held_job, I64 held_server, Column<GpuMask> held_mask) {

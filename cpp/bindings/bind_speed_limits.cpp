@@ -45,9 +45,9 @@ py::typing::Dict<py::str, py::array_t<double>> iteration_limits(const OwnedJobTa
   return columns;
 }
 
-/// What the configurations of a job can save at most: its run time and its GPU time, each as a part
-/// of what its own width takes on the best type; and the least and the greatest width at which it
-/// can run. Jobs of one profile, width and limits share them.
+/// Lower bounds over the configurations of a job: its run time and GPU time, as fractions of those
+/// of its own width on the best type; and the lowest and highest width at which it can run. Jobs of
+/// one profile, width and limits share them.
 py::typing::Dict<py::str, py::array_t<double>> least_costs(const OwnedJobTable& owned,
                                                            const Cluster& cluster,
                                                            const std::string& speed,
@@ -111,13 +111,13 @@ py::typing::Dict<py::str, py::array_t<double>> least_costs(const OwnedJobTable& 
 void bind_speed_limits(py::module_& m) {
   m.def("iteration_limits", &iteration_limits, py::arg("jobs"), py::arg("cluster"),
         py::arg("speed"), py::arg("speed_values"),
-        "Seconds per iteration on the empty cluster: a lower bound, where a good placement puts\n"
-        "each job, and the worst. NaN where a job can never run.");
+        "Return seconds per iteration on the empty cluster: a lower bound, on a good placement,\n"
+        "and the worst. NaN if a job can never run.");
   m.def("least_costs", &least_costs, py::arg("jobs"), py::arg("cluster"), py::arg("speed"),
         py::arg("speed_values"),
-        "Lower bounds on the run time (`time`) and the GPU time (`gpu_time`) of each job over all\n"
-        "its configurations, as parts of those at its own width on the best GPU type. 1 where the\n"
-        "speed is not elastic.");
+        "Return lower bounds on the run time (`time`) and the GPU time (`gpu_time`) of each job\n"
+        "over all its configurations, as fractions of those at its own width on the best GPU\n"
+        "type. 1 if the speed is not elastic.");
 }
 
 }  // namespace gpusched::bindings

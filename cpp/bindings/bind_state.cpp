@@ -41,17 +41,16 @@ py::array_t<std::int64_t> filter(const StateView& view, Test test) {
   return column_of(std::move(jobs));
 }
 
-/// What users and administrators say of jobs; the core does not read it.
+/// Labels of jobs by users and administrators; the core does not read them.
 void show_public_columns(py::class_<StateView, std::shared_ptr<StateView>>& state) {
   constexpr std::array<std::array<const char*, 2>, 7> kShown{{
-      {"user", "Who submitted each job of the trace: codes and names."},
-      {"account", "Whom each job of the trace is charged to: codes and names."},
-      {"queue", "The queue of each job of the trace: codes and names."},
-      {"group", "Which jobs of the trace are runs of the same work: codes and names."},
-      {"priority", "Priority of each job of the trace; 0 where it has none."},
-      {"estimate_us",
-       "The user's estimate of each service in microseconds; -1 where there is none."},
-      {"id", "The name of each job in its source."},
+      {"user", "User of each job of the trace: codes and names."},
+      {"account", "Account of each job of the trace: codes and names."},
+      {"queue", "Queue of each job of the trace: codes and names."},
+      {"group", "Group of each job of the trace (runs of the same work): codes and names."},
+      {"priority", "Priority of each job of the trace; 0 if it has none."},
+      {"estimate_us", "User's run-time estimate of each job in microseconds; -1 if it has none."},
+      {"id", "Name of each job in its source."},
   }};
   for (const auto& [name, text] : kShown) {
     state.def_property_readonly(
@@ -68,7 +67,7 @@ void show_public_columns(py::class_<StateView, std::shared_ptr<StateView>>& stat
 void bind_state(py::module_& m) {
   using I64 = Column<std::int64_t>;
   py::class_<StateView, std::shared_ptr<StateView>> state(
-      m, "State", "What a scheduler or an order may see of a run.");
+      m, "State", "The part of a run that a scheduler or an order may see.");
   show_public_columns(state);
   state.def_property_readonly("now_us", [](const StateView& v) { return v.state().now().count(); })
       .def_property_readonly("seed", &StateView::seed)
@@ -103,25 +102,25 @@ void bind_state(py::module_& m) {
           [](StateView& v) {
             return v.column_or(v.state().jobs().columns().deadline_us, kNoDeadline, "deadline_us");
           },
-          "Deadline of every job of the trace, in microseconds; -1 where it has none.")
+          "Deadline of every job of the trace, in microseconds; -1 if it has none.")
       .def_property_readonly(
           "value",
           [](StateView& v) { return v.column_or(v.state().jobs().columns().value, 1.0, "value"); },
-          "What it is worth to meet the deadline, of every job of the trace.")
+          "Value of meeting the deadline of every job of the trace.")
       .def_property_readonly(
           "min_gpus",
           [](StateView& v) {
             return v.limit_column("min_gpus",
                                   [](const State& s, JobId j) { return s.min_gpus(j); });
           },
-          "Least width of every job of the trace; its own where the speed is not elastic.")
+          "Minimum width of every job of the trace; its own if the speed is not elastic.")
       .def_property_readonly(
           "max_gpus",
           [](StateView& v) {
             return v.limit_column("max_gpus",
                                   [](const State& s, JobId j) { return s.max_gpus(j); });
           },
-          "Greatest width of every job of the trace, at most the cluster.")
+          "Maximum width of every job of the trace, at most the cluster.")
       .def_property_readonly("is_elastic",
                              [](const StateView& v) { return v.state().speed().is_elastic(); })
       .def_property_readonly("num_types",
@@ -151,8 +150,8 @@ void bind_state(py::module_& m) {
             });
           },
           py::arg("jobs"), py::arg("type"), py::arg("gpus"),
-          "Service per time of each job on so many GPUs of one type: 1 at its own width on the\n"
-          "best type, 0 where it cannot run so.")
+          "Return the progress rate of each job on this many GPUs of one type: 1 at its own width\n"
+          "on the best type, 0 if it cannot run so.")
       .def(
           "ideal_s",
           [](const StateView& v, const I64& jobs) {
@@ -164,8 +163,8 @@ void bind_state(py::module_& m) {
             });
           },
           py::arg("jobs"),
-          "Seconds of an iteration of each job at its own width on the best type; 0 where the\n"
-          "speed knows no iterations.")
+          "Seconds of an iteration of each job at its own width on the best type; 0 if the speed\n"
+          "has no iterations.")
       .def(
           "parts_of",
           [](const StateView& v, std::int64_t job) {
@@ -179,38 +178,39 @@ void bind_state(py::module_& m) {
             for (const Part& part : parts) pairs.emplace_back(part.type, part.gpus);
             return pairs;
           },
-          py::arg("job"), "What a running job holds: (type, GPUs), by type; empty if it waits.")
+          py::arg("job"),
+          "Return the GPUs of a running job: (type, GPUs), by type; empty if it waits.")
       .def(
           "restart_us",
           [](const StateView& v, const I64& jobs) {
             return gather(v, jobs,
                           [](const State& s, JobId job) { return s.jobs().restart_cost(job); });
           },
-          py::arg("jobs"), "Checkpoint and restart cost of one resume, in microseconds.")
+          py::arg("jobs"), "Return the checkpoint and restart cost of one resume, in microseconds.")
       .def(
           "remaining_us",
           [](const StateView& v, const I64& jobs) {
             return gather(v, jobs, [](const State& s, JobId job) { return s.remaining(job); });
           },
-          py::arg("jobs"), "Predicted work left, in microseconds of service, at least 1.")
+          py::arg("jobs"), "Return the predicted remaining service in microseconds, at least 1.")
       .def(
           "attained_us",
           [](const StateView& v, const I64& jobs) {
             return gather(v, jobs, [](const State& s, JobId job) { return s.attained(job); });
           },
-          py::arg("jobs"), "Service received so far, in microseconds.")
+          py::arg("jobs"), "Return the service received so far, in microseconds.")
       .def_property_readonly(
           "waiting",
           [](const StateView& v) {
             return filter(v, [](const State& s, JobId job) { return s.is_waiting(job); });
           },
-          "Jobs that wait, by id (schedulers only).")
+          "Waiting jobs, by id (schedulers only).")
       .def_property_readonly(
           "running",
           [](const StateView& v) {
             return filter(v, [](const State& s, JobId job) { return s.is_running(job); });
           },
-          "Jobs that run, by id (schedulers only).")
+          "Running jobs, by id (schedulers only).")
       .def(
           "place",
           [](const StateView& v, std::int64_t job) -> std::optional<Allocation> {
@@ -221,7 +221,7 @@ void bind_state(py::module_& m) {
             if (!placement.place(state.occupancy(), request, allocation)) return std::nullopt;
             return allocation;
           },
-          py::arg("job"), "The run's placement for this job on the free GPUs, or None.");
+          py::arg("job"), "Return the run's placement of this job on the free GPUs, or None.");
 }
 
 }  // namespace gpusched::bindings

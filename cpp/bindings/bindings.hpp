@@ -49,9 +49,9 @@ void bind_waiting_parts(py::module_& m);
 void bind_timing(py::module_& m);
 void bind_bare_speed(py::module_& m);
 
-/// To be called when all classes are there. A class that does not say how its objects are pickled
-/// or copied refuses both, and an object made by __new__ without __init__ is refused wherever it
-/// is handed to the core, which would read it as if it were there.
+/// Call when all classes are registered. A class without its own pickling or copying refuses both,
+/// and an object made by __new__ without __init__ is refused at the boundary, because the core
+/// would read uninitialised memory.
 void close_classes(const py::module_& m);
 
 /// An integer of Python from one of 128 bits.

@@ -21,7 +21,7 @@ namespace py = pybind11;
 template <class Value>
 using Column = py::array_t<Value, py::array::c_style>;
 
-/// Borrows a column's buffer; whoever calls keeps the array alive.
+/// Borrows a column's buffer; the caller keeps the array alive.
 template <class Value>
 std::span<const Value> view(const Column<Value>& column, const char* name) {
   if (column.ndim() != 1) {
@@ -39,8 +39,8 @@ std::span<const Value> view(const std::optional<Column<Value>>& column, const ch
   return column ? view(*column, name) : std::span<const Value>{};
 }
 
-/// Lets other threads of Python go on for the rest of the scope, where a pass over so many values
-/// is longer than it takes to give the GIL away and to get it back.
+/// Releases the GIL for the rest of the scope if a pass over this many values takes longer than
+/// releasing and reacquiring it.
 class UnlockedPass {
  public:
   explicit UnlockedPass(std::size_t num_values) {
@@ -64,7 +64,7 @@ py::array_t<Value> column_of(std::vector<Value> values) {
   return py::array_t<Value>({size}, {static_cast<py::ssize_t>(sizeof(Value))}, data, capsule);
 }
 
-/// An array of what `get` gives for each index.
+/// An array of `get(index)` values.
 template <class Value, class Get>
 py::array_t<Value> collect(std::size_t count, Get get) {
   py::array_t<Value> column(static_cast<py::ssize_t>(count));
@@ -81,8 +81,8 @@ py::array_t<Value> copy_of(const std::vector<Value>& values) {
   return collect<Value>(values.size(), [&](std::size_t i) { return values[i]; });
 }
 
-/// Returns an array of what `get` gives for each index that cannot be written to, nor made so: a
-/// capsule, which owns it, lends no memory.
+/// Returns an array of `get(index)` values that can never be made writable: a capsule, which owns
+/// it, lends no memory.
 template <class Value, class Get>
 py::array_t<Value> read_only_column(std::size_t count, Get get) {
   auto values = std::make_unique_for_overwrite<Value[]>(count);

@@ -12,16 +12,16 @@ namespace {
 
 /// pybind11 would take raw memory for the object, and the core read it.
 void* refuse_unmade(std::size_t /*size*/) {
-  throw py::type_error("the object was never initialised: its __init__ must be called");
+  throw py::type_error("the object was never initialised: __init__ must call super().__init__()");
 }
 
-/// _remade(base, own, *args, **named): an object of `own`, a class that Python derived from the seam
-/// `base`, without its __init__.
+/// _remade(base, own, *args, **named): makes an object of `own`, a Python class that derives from
+/// the interface `base`, without its __init__.
 py::object remade(const py::tuple& args, py::handle named) {
   if (args.size() < 2 || !PyType_Check(args[0].ptr()) || !PyType_Check(args[1].ptr()) ||
       PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(args[1].ptr()),
                        reinterpret_cast<PyTypeObject*>(args[0].ptr())) == 0) {
-    throw py::type_error("_remade: expected a seam and a class that derives from it");
+    throw py::type_error("_remade: expected an interface and a class that derives from it");
   }
   const py::tuple own = args[py::slice(1, std::nullopt, std::nullopt)];
   const py::object make = own[0].attr("__new__");
@@ -31,7 +31,7 @@ py::object remade(const py::tuple& args, py::handle named) {
   return made;
 }
 
-// By hand, because pickle finds such a function by its name and a function of pybind11 by eval.
+// Written by hand: pickle finds such a function by its name, but a pybind11 function by eval.
 PyObject* call_remade(PyObject* /*module*/, PyObject* args, PyObject* named) {
   try {
     return remade(py::reinterpret_borrow<py::tuple>(args), named).release().ptr();
@@ -47,7 +47,7 @@ PyMethodDef remade_method[] = {
     {"_remade", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_remade)),
      METH_VARARGS | METH_KEYWORDS,
      "_remade(base, own, *args, **named)\n--\n\n"
-     "What unpickling and copying call for an object of `own`, which derives from a seam."},
+     "Make an object of `own`, which derives from an interface, when unpickling or copying."},
     {nullptr, nullptr, 0, nullptr}};
 
 void close_class(py::handle made) {

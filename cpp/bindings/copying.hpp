@@ -7,9 +7,9 @@ namespace gpusched::bindings {
 
 namespace py = pybind11;
 
-/// How an object of a class that derives from `Seam` is pickled and copied: `_remade` makes it
-/// without its own __init__, and then it gets its __dict__ and slots, or what its __getstate__
-/// returned. Trampoline: what stands in for the seam where Python implements it; others refuse.
+/// Defines pickling and copying for classes that derive from `Seam`: `_remade` makes the object
+/// without its own __init__, then it gets its __dict__ and slots, or what its __getstate__
+/// returned. `Trampoline` is the class behind Python implementations; others refuse.
 template <class Seam, class Trampoline, class Class>
 void copy_by_state(Class& seam);
 
@@ -17,7 +17,7 @@ namespace detail {
 
 using Reduced = py::typing::Tuple<py::object, py::ellipsis>;
 
-/// What pickle and copy call; `base` is the class of the seam.
+/// The hook of pickle and copy; `base` is the class of the interface.
 Reduced reduced(const py::object& plug_in, const py::type& base);
 [[noreturn]] void refuse_copy(const py::object& object);
 

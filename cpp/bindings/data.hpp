@@ -23,8 +23,8 @@ using TraceColumns = PerColumn<GivenColumn>;
   return columns;
 }
 
-/// A job table with what plug-ins of Python are shown beside its columns: user, queue and the like,
-/// which the core does not read. Every run of Python's has one of these for its table.
+/// A job table with the extra columns for Python plug-ins: user, queue and the like, which the core
+/// does not read. Every run from Python uses one.
 struct ShownJobTable : JobTable {
   ShownJobTable(JobTable table, py::object shown)
       : JobTable(std::move(table)), public_columns(std::move(shown)) {}

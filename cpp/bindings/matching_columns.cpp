@@ -18,7 +18,7 @@ Value one_of(const char* field, const std::string& text,
     if (text == name) return value;
     names += std::string(names.empty() ? "" : ", ") + name;
   }
-  fail_input(std::string(field) + ": '" + text + "' is none of " + names);
+  fail_input(std::string(field) + ": '" + text + "' is unknown; allowed: " + names);
 }
 
 }  // namespace

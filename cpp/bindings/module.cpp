@@ -5,8 +5,8 @@ namespace {
 namespace py = pybind11;
 
 constexpr const char* kMainInterpreterOnly =
-    "gpusched._core works in the main interpreter of a process only: the registries of the core "
-    "and the objects of Python that they hold are the process's";
+    "gpusched._core works only in the main interpreter of a process: the whole process shares "
+    "its registries and their Python objects";
 
 bool is_main_interpreter() { return PyInterpreterState_Get() == PyInterpreterState_Main(); }
 

@@ -34,12 +34,12 @@ Run::Run(const Run& from, const RunDescription& description)
 void Run::check_open() const {
   if (phase_ == Phase::stopped || phase_ == Phase::over) throw InvalidInput("the run is over");
   if (phase_ == Phase::working) {
-    throw InvalidInput("the run is going on, in another thread or around this very call");
+    throw InvalidInput("the run is busy, in another thread or in a call around this one");
   }
 }
 
-/// Works without the GIL where nothing is Python's. Where an action was impossible the message
-/// gets the digest of what was done until then.
+/// Works without the GIL if no Python object is involved. An error about an impossible action gets
+/// the digest of the schedule so far.
 template <class Work>
 void Run::guarded(Work work) {
   check_open();
@@ -79,7 +79,7 @@ void Run::guarded(Work work) {
   end.next = Phase::halted;
 }
 
-/// Does what leaves the run as it was where it throws; until it is done nobody else is let in.
+/// Does work that leaves the run unchanged if it throws; excludes other callers until it is done.
 template <class Work>
 auto Run::attempt(bool is_native, Work work) {
   check_open();
@@ -93,8 +93,8 @@ auto Run::attempt(bool is_native, Work work) {
   return work();
 }
 
-/// What has finished at the present instant is kept for `take_finished`; who was taken back is not
-/// among it, whose service is not known.
+/// Keeps the jobs that finished at the present instant for `take_finished`, except cancelled ones,
+/// whose service is unknown.
 void Run::keep_finished() {
   const State& state = run_->simulation().state();
   for (const JobId job : run_->simulation().finished()) {
@@ -115,7 +115,7 @@ void Run::advance(std::uint64_t num_jobs) {
     }
   }
   guarded([&] {
-    control_.check();  // also where there is nothing to handle
+    control_.check();  // also if there is nothing to handle
     while (run_->simulation().step(limit)) {
       control_.check();
       keep_finished();
@@ -180,12 +180,12 @@ Schedule Run::glimpse() {
 std::unique_ptr<Run> Run::fork(const OwnedJobTable& jobs, const Cluster& cluster,
                                const RunDescription& description) {
   if (&jobs.table != &jobs_ || &cluster != &halted().state().cluster()) {
-    throw InvalidInput("fork: the jobs and the cluster are not those of the run");
+    throw InvalidInput("fork: jobs and cluster must be those of the run");
   }
   auto made =
       attempt(is_native_, [&] { return std::unique_ptr<Run>(new Run(*this, description)); });
   made->own_control_.watch = std::make_unique<RunWatch>(py::none());
-  // What a scheduler of Python is shown is of its own run.
+  // A Python scheduler sees only its own run.
   if (Scheduler* const* given = std::get_if<Scheduler*>(&description.policy)) {
     if (auto* scheduler = dynamic_cast<PyScheduler*>(*given)) {
       scheduler->join(made->run_->setup(), made->live());
@@ -198,16 +198,16 @@ void Run::check_next(Time at) {
   const Simulation& simulation = halted();
   const bool has_begun = simulation.num_instants() > 0;
   if (at.count() < 0 || (has_begun && at <= simulation.state().now())) {
-    throw InvalidInput("at_us: the instant is over");
+    throw InvalidInput("at_us: the instant is in the past");
   }
-  if (next() < at) throw InvalidInput("at_us: another instant comes first");
+  if (next() < at) throw InvalidInput("at_us: another instant comes before it");
 }
 
 void Run::cancel(JobId job, Time at) {
   check_next(at);
   const State& state = halted().state();
   if (job >= state.num_arrived() || (!state.is_waiting(job) && !state.is_running(job))) {
-    throw InvalidInput("cancel: job " + std::to_string(job) + " neither waits nor runs");
+    throw InvalidInput("cancel: job " + std::to_string(job) + " must be waiting or running");
   }
   attempt(is_native_, [&] { run_->simulation().cancel(job, at); });
 }
@@ -219,7 +219,7 @@ void Run::ask(Time at) {
 
 void Run::hand_over(const RunDescription& description, Time at) {
   check_next(at);
-  // An object of Python that takes over is asked what it is: not without the GIL.
+  // A Python object that takes over is queried: that needs the GIL.
   attempt(is_native_ && description.is_native(), [&] { run_->hand_over(description, at); });
   is_native_ = description.is_native();
 }

@@ -20,8 +20,8 @@ struct FirstStart {
   std::vector<ServerId> servers;
 };
 
-/// A simulation with all that it borrows, but for the objects of Python: whoever makes it keeps
-/// those alive.
+/// A simulation with everything that it borrows, except Python objects, which the caller keeps
+/// alive.
 class Run {
  public:
   Run(const OwnedJobTable& jobs, const Cluster& cluster, const RunDescription& description,
@@ -31,29 +31,29 @@ class Run {
   void advance(std::uint64_t num_jobs);
   /// The jobs that have finished in `advance` since the last call, and when.
   std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>> take_finished();
-  /// Goes on to the end.
+  /// Runs to the end.
   Schedule finish();
-  /// What was done until a stop, once: what held GPUs held them until then. Its only warning is
-  /// why it ended; that jobs wait is no wonder then.
+  /// The schedule until a stop, once: held GPUs count until then. Its only warning is the reason of
+  /// the stop, because waiting jobs are expected then.
   Schedule so_far(std::string why);
 
   /// Whether it ended with an error that leaves `so_far`.
   [[nodiscard]] bool is_stopped() const noexcept { return phase_ == Phase::stopped; }
 
-  /// Handles at most so many instants before `limit`, and returns how many there were.
-  /// `keeps_finished`: for `take_finished`.
+  /// Handles at most `most` instants before `limit`, and returns their number. `keeps_finished`:
+  /// for `take_finished`.
   std::uint64_t proceed(Time limit, std::uint64_t most, bool keeps_finished);
   /// Handles instants until each of the jobs, which have arrived, has held GPUs, or none is left.
   std::vector<FirstStart> go_until_start(const std::vector<JobId>& jobs);
-  /// The next instant; kNever where there is none.
+  /// The next instant, or kNever.
   [[nodiscard]] Time next();
-  /// The run so far, which goes on: what holds GPUs held them until now.
+  /// The schedule so far, while the run goes on: held GPUs count until now.
   [[nodiscard]] Schedule glimpse();
-  /// A run that has come as far and goes on by itself; see DescribedRun::fork.
+  /// An independent copy of the run at this point; see DescribedRun::fork.
   [[nodiscard]] std::unique_ptr<Run> fork(const OwnedJobTable& jobs, const Cluster& cluster,
                                           const RunDescription& description);
-  /// See Simulation::cancel, Simulation::ask and DescribedRun::hand_over; `at` is the next tick that
-  /// was not handled. Where they throw the run is as it was, and goes on.
+  /// See Simulation::cancel, Simulation::ask and DescribedRun::hand_over; `at` is the next
+  /// unhandled tick. If they throw, the run is unchanged and can go on.
   void cancel(JobId job, Time at);
   void ask(Time at);
   void hand_over(const RunDescription& description, Time at);

@@ -18,12 +18,12 @@ class RunWatch final : public Watch {
   /// `look` is None or can be called; what it raises ends the run.
   explicit RunWatch(pybind11::object look) : look_(std::move(look)) {}
 
-  /// From now on this is called. The thread of the run may be in the midst of a look.
+  /// Replaces the callback. The thread of the run may be executing the old one.
   void call(pybind11::object look) { std::swap(look_, look); }
 
   std::uint32_t look() override {
     const Clock::time_point now = Clock::now();
-    // The clock is read at most every so many checks: where those take long, at each of them.
+    // The clock is read once per `stride_` checks; if checks take long, at each of them.
     stride_ = now - read_ < kShort ? std::min(2 * stride_, kLongestStride) : 1;
     read_ = now;
     if (now - looked_ < kPause) return stride_;

@@ -31,7 +31,7 @@ class PyScheduler final : public Scheduler, public py::trampoline_self_life_supp
     }
   }
 
-  /// Goes on in a run that was forked from that of another scheduler, as which this one is.
+  /// Continues a fork of a run with a copy of its scheduler.
   void join(const Setup& setup, const std::vector<JobId>& active) {
     if (state_.view) fail_second_run();
     const std::uint64_t run = setup.state.run_id();
@@ -40,7 +40,7 @@ class PyScheduler final : public Scheduler, public py::trampoline_self_life_supp
     actions_ = Shown(std::make_shared<ActionsView>(setup));
   }
 
-  /// What it remembers is for whoever wrote it to know.
+  /// The state of a Python scheduler is its author's concern.
   [[nodiscard]] bool adopt(const State& state) override {
     std::vector<JobId> running;
     state.for_each_running([&](const Slot& run) { running.push_back(run.job); });
@@ -68,8 +68,9 @@ class PyScheduler final : public Scheduler, public py::trampoline_self_life_supp
     if (!override) return false;
     const py::object answer = override(job);
     if (!py::isinstance<py::bool_>(answer)) {
-      throw py::type_error("scheduler: withdraw must return whether it forgot the job, not " +
-                           py::repr(answer).cast<std::string>());
+      throw py::type_error(
+          "scheduler: withdraw must return a bool (whether it removed the job), not " +
+          py::repr(answer).cast<std::string>());
     }
     if (!answer.cast<bool>()) return false;
     state_.view->update({{&job, 1}, {}, false});

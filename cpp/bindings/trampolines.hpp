@@ -20,8 +20,8 @@
 
 namespace gpusched::bindings {
 
-/// What a plug-in is shown in one run, and the Python object for it. Python may keep the object,
-/// so that both go on to exist after the plug-in and the run, closed.
+/// A plug-in's view of one run, and its Python object. Python may keep the object, so both may
+/// outlive the plug-in and the run, closed.
 template <class View>
 struct Shown {
   std::shared_ptr<View> view;
@@ -31,8 +31,8 @@ struct Shown {
   explicit Shown(std::shared_ptr<View> made) : view(std::move(made)), object(py::cast(view)) {}
 };
 
-/// What inspect.signature says of a class with an __init__ of no arguments, and of those that derive
-/// from it without one of their own; the others it reads itself.
+/// The signature for inspect of a class with an __init__ without arguments, and of derived classes
+/// without their own; inspect reads the others itself.
 template <class Seam, class Class>
 void tell_signature(Class& seam) {
   seam.def_property_readonly_static("__signature__", [](const py::object& derived) -> py::object {
@@ -50,8 +50,8 @@ inline py::array_t<std::int64_t> job_array(std::span<const JobId> jobs) {
 
 using Keys = py::array_t<double, py::array::c_style | py::array::forcecast>;
 
-/// Doubles of what `rank` returned, null where it is no numbers; a TypeError or ValueError where
-/// a cast would lose what it says.
+/// The result of `rank` as doubles, null if it is not numeric; a TypeError or ValueError if a cast
+/// would lose information.
 inline Keys real_keys(const py::object& answer) {
   const py::array given = py::array::ensure(answer);
   if (!given) return py::reinterpret_steal<Keys>(py::handle());
@@ -64,7 +64,7 @@ inline Keys real_keys(const py::object& answer) {
   }
   if (py::hasattr(answer, "mask") &&
       py::module_::import("numpy.ma").attr("is_masked")(answer).cast<bool>()) {
-    throw py::value_error("order: rank must return a key for each job, none may be masked");
+    throw py::value_error("order: rank must return a key for each job; no key may be masked");
   }
   return Keys::ensure(answer);
 }
@@ -152,7 +152,7 @@ class PyPlacement final : public Placement, public py::trampoline_self_life_supp
     return true;
   }
 
-  // What a Python placement names may depend on anything.
+  // The GPUs that a Python placement chooses may depend on anything.
   [[nodiscard]] bool allocation_depends_on_job() const override { return true; }
 };
 

@@ -13,9 +13,9 @@ struct Lasting {
   bool is_at_work = false;  // read and written with the GIL only
 };
 
-/// The right to work on a lasting object, of which the message calls it `what`, until the end of the
-/// scope. Taken and given back with the GIL. Throws InvalidInput where it is taken: by another thread
-/// while the work does without the GIL, or by a signal's handler that the work calls.
+/// A lock on a stateful object, called `what` in the message, for the scope. Acquired and released
+/// with the GIL. Throws InvalidInput if it is taken: by another thread while the work runs without
+/// the GIL, or by a signal handler called from the work.
 class Turn {
  public:
   explicit Turn(bool& is_at_work, const char* what = "solver") : is_at_work_(is_at_work) {
@@ -28,7 +28,7 @@ class Turn {
 
   [[noreturn]] static void refuse(const char* what) {
     fail_input("the " + std::string(what) +
-               " is at work, in another thread or around this very call");
+               " is busy, in another thread or in a call around this one");
   }
 
  private:

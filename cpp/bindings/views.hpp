@@ -26,11 +26,11 @@ class Lent {
   [[nodiscard]] bool is_open() const noexcept { return target_ != nullptr; }
   [[nodiscard]] Target& get() const {
     if (target_ == nullptr) {
-      throw InvalidInput("what a call shows is valid only inside the call it came with");
+      throw InvalidInput("this view is valid only during the call that passed it");
     }
-    // Another thread could be amid a use, without the GIL, when the call ends.
+    // Another thread could be using the view, without the GIL, when the call ends.
     if (thread_ != std::this_thread::get_id()) {
-      throw InvalidInput("what a call shows is valid only in the thread of that call");
+      throw InvalidInput("this view is valid only in the thread of the call that passed it");
     }
     return *target_;
   }
@@ -74,11 +74,11 @@ class StateView : public Lent<const State> {
   }
   /// Jobs that have arrived and not finished, by id. A scheduler's alone.
   [[nodiscard]] const std::vector<JobId>& active() const {
-    if (placement_ == nullptr) throw InvalidInput("only a scheduler's state lists jobs");
+    if (placement_ == nullptr) throw InvalidInput("only the state of a scheduler lists jobs");
     return active_;
   }
   [[nodiscard]] Placement& placement() const {
-    if (placement_ == nullptr) throw InvalidInput("only a scheduler's state places");
+    if (placement_ == nullptr) throw InvalidInput("only the state of a scheduler can place jobs");
     return *placement_;
   }
 
@@ -143,8 +143,8 @@ class ActionsView : public Lent<Actions> {
 
   [[nodiscard]] Actions& actions() const {
     Actions& open = get();
-    // A placement of Python that is asked in `reallocate` may hold the actions, too.
-    if (is_reallocating_) throw InvalidInput("no action can be taken inside of reallocate");
+    // A Python placement called in `reallocate` may hold the actions, too.
+    if (is_reallocating_) throw InvalidInput("actions cannot be called inside reallocate");
     return open;
   }
 

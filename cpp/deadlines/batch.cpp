@@ -45,7 +45,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> slots_in_use(const DeadlineJo
   return runs;
 }
 
-/// What all GPUs cost in these slots.
+/// The cost of all GPUs in these slots.
 double price_sum(const DeadlinePlanner& planner, const PromiseRuns& promised, std::int64_t first,
                  std::int64_t last) {
   const Prices& prices = planner.prices();

@@ -25,7 +25,7 @@ struct DeadlineJobs {
   [[nodiscard]] PlanQuery query(std::size_t job) const noexcept;
 };
 
-/// What became of them, each decided on at its arrival and never again.
+/// The admission decisions, each made at the job's arrival and never changed.
 struct DeadlinePlans {
   std::vector<PlanVerdict> verdicts;
   std::vector<double> costs;  ///< infinity where no plan was found
@@ -53,7 +53,7 @@ struct DeadlinePlans {
                                            const PlannerOptions& options, bool knows,
                                            RunControl& control);
 
-/// The most value per GPU and tick that a job brings; the order in which jobs are offered.
+/// The highest value per GPU and tick of a job; the order in which jobs are offered.
 [[nodiscard]] double value_density(const PlanQuery& query) noexcept;
 
 }  // namespace gpusched

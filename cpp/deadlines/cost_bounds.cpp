@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::int64_t kLongestExactWindow = 64;
 constexpr int kQuantaPerSlot = 20;
-/// Of sums, whatever rounding did to them.
+/// Absorbs the rounding of sums.
 constexpr double kSurely = 1.0 - 1e-9;
 
-/// What a configuration does and costs in a slot of a window, the room left aside.
+/// Work and cost of a configuration in a slot of a window, ignoring capacity.
 class SlotView {
  public:
   SlotView(const DeadlinePlanner& planner, const PromiseRuns& promised, const PlanWindow& window)
@@ -32,7 +32,7 @@ class SlotView {
     return ticks_of(end - begin) * c.rate;
   }
 
-  /// Calls `visit(slot, count)` for runs of so many slots that are like the first of them.
+  /// Calls `visit(slot, count)` for runs of equal slots.
   template <class Visit>
   void for_each_kind(Visit&& visit) const {
     // The first and the last one may be cut by the window.
@@ -108,7 +108,7 @@ double cost_of_fractions(const SlotView& view, const PlanQuery& query) {
   return kInfinity;
 }
 
-/// Of a slot's length of service where at least `promised(type)` GPUs are promised.
+/// The price of a slot's length of service if at least `promised(type)` GPUs are promised.
 template <class Promised>
 double price_of_service(const Prices& prices, std::span<const PlanConfiguration> configurations,
                         Promised&& promised) {
@@ -122,7 +122,7 @@ double price_of_service(const Prices& prices, std::span<const PlanConfiguration>
       per_tick = std::min(per_tick, static_cast<double>(c.gpus) / c.rate);
     }
     if (per_tick == kInfinity) continue;
-    // The price rises with what is promised.
+    // The price rises with the promised GPUs.
     const int fewest = promised(type);
     if (fewest + narrowest > prices.gpus(type)) continue;
     least = std::min(least, prices.of(type, fewest) * per_tick);

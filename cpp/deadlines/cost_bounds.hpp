@@ -13,8 +13,7 @@
 
 namespace gpusched {
 
-/// How many GPUs of each type are promised over all time: as long as there are promises, however
-/// long they are.
+/// The promised GPUs of each type over all future time, for promises of any length.
 class PromiseRuns {
  public:
   struct Promise {
@@ -65,22 +64,22 @@ struct Scarcity {
   int type = -1;
   std::int64_t begin = 0;
   std::int64_t end = 0;
-  int free = 0;  ///< GPUs, at most, that are not promised
+  int free = 0;  ///< GPUs, at most, without a promise
 };
 
 /// At least this at present prices, whatever the plan. Much faster than to find one.
 [[nodiscard]] double least_cost(const DeadlinePlanner& planner, const PlanQuery& query);
-/// Price of a slot's length of service, at least, whatever is promised.
+/// Lower bound on the price of a slot's length of service, for any promises.
 [[nodiscard]] double least_price(const Prices& prices,
                                  std::span<const PlanConfiguration> configurations);
 
-/// No schedule of the whole window costs less at the planner's prices of what is promised: every
-/// quantum that is begun counts as done, changes take no time, there is room for everybody, and
-/// what rounding may have added is taken off. Windows of more than 64 slots: the linear relaxation.
+/// A lower bound on the cost of any schedule over the whole window at the planner's current prices:
+/// every started quantum counts as done, changes take no time, capacity is unlimited, and possible
+/// rounding is subtracted. Windows of more than 64 slots: the linear relaxation.
 [[nodiscard]] double optimistic_cost(const DeadlinePlanner& planner, const PromiseRuns& promised,
                                      const PlanQuery& query);
 
-/// Which GPUs are gone in the job's window for longest, or promised most.
+/// The type that is exhausted for longest in the job's window, or else the most promised.
 [[nodiscard]] Scarcity scarcest(const DeadlinePlanner& planner, const PlanQuery& query);
 
 }  // namespace gpusched

@@ -27,7 +27,7 @@ ConfigurationSets::Set ConfigurationSets::find_on(const State& state, JobId job,
     all.push_back(at_width(static_cast<int>(gpus)));
     if (!(all.back().rate > 0.0)) all.pop_back();
   }
-  // Best-effort jobs are held to the width that they asked for.
+  // Best-effort jobs are limited to their requested width.
   if ((all.empty() || all.front().gpus > own) && own <= available) {
     all.insert(all.begin(), at_width(own));
   }

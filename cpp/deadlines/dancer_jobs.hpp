@@ -14,7 +14,7 @@
 
 namespace gpusched {
 
-/// What of a job's GPUs may differ from what it asked for.
+/// Which properties of a job's GPUs may differ from its request.
 struct Freedom {
   bool in_number = true;
   bool in_type = true;
@@ -29,8 +29,8 @@ class ConfigurationSets {
 
   void clear() { known_.clear(); }
   /// By type, then number of GPUs: the powers of two within a job's limits on which it runs (and
-  /// its own width where none of them is as narrow), except those that are no faster than fewer
-  /// GPUs of the type. None if no single type runs it. Valid until `clear`.
+  /// its own width if it is below all of these), except those that are no faster than fewer GPUs of
+  /// the type. Empty if no single type runs it. Valid until `clear`.
   [[nodiscard]] std::span<const PlanConfiguration> of(const State& state, JobId job);
 
  private:
@@ -43,7 +43,7 @@ class ConfigurationSets {
   std::map<Key, std::shared_ptr<const Set>> known_;  // shared by copies
 };
 
-/// How a job stands to its deadline.
+/// The state of a job with respect to its deadline.
 enum class Promise : std::uint8_t {
   made,  ///< it holds slots that meet it
   open,  ///< it was turned down, and could still meet it
@@ -66,9 +66,10 @@ struct DancerJob {
   std::int32_t held = -1;      ///< the configuration that it runs on
   Promise promise = Promise::none;
 
-  /// Where it stands. Its configurations must outlive the query.
+  /// The planner's query for the job in its present state. Its configurations must outlive the
+  /// query.
   [[nodiscard]] PlanQuery query(const State& state) const;
-  /// Whether all GPUs together could still meet the deadline, as the job stands.
+  /// Whether all GPUs together could still meet the deadline.
   [[nodiscard]] bool is_in_time(const PlanQuery& query) const;
 };
 

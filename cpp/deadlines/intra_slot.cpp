@@ -15,7 +15,7 @@ bool IntraSlot::place(const State& state, JobId job, const PlanConfiguration& co
   return placement_->place(state.occupancy(), request, allocation_);
 }
 
-/// GPUs of the type that a gang on several types holds and can let go.
+/// GPUs of the type that a job on several types holds and can release.
 std::int64_t IntraSlot::yielding_gpus(const State& state, JobId several, int type) const {
   if (!state.is_running(several)) return 0;
   const Slot& run = state.slot(several);
@@ -114,7 +114,7 @@ bool IntraSlot::start_now(const State& state, Index index, int configuration, Ac
     if (!give_back(state, book_->live[i], actions)) continue;
     has_started = start(state, index, configuration, actions);
   }
-  // The last to be asked is the first to go on.
+  // The last job in the round robin continues first.
   while (count > 0) {
     DancerJob& own = book_->jobs[yielding_[--count]];
     if (actions.restore(own.job)) continue;

@@ -11,8 +11,8 @@
 
 namespace gpusched {
 
-/// What the policy dancer does within a slot: jobs start on GPUs that are free, or that others hold
-/// without a promise.
+/// The part of `dancer` within a slot: starts jobs on GPUs that are free, or held without a
+/// promise.
 class IntraSlot {
  public:
   using Index = DancerLedger::Index;
@@ -28,10 +28,10 @@ class IntraSlot {
   /// make room.
   [[nodiscard]] bool start_now(const State& state, Index index, int configuration,
                                Actions& actions);
-  /// Jobs start on what is free, until the boundary: those that might yet meet their deadlines,
-  /// those whose plans go on at the boundary, then the rest by arrival.
+  /// Starts jobs on free GPUs until the boundary: first those that might still meet their
+  /// deadlines, then those whose plans continue at the boundary, then the rest by arrival.
   void start_waiting(const State& state, Actions& actions);
-  /// Gangs that no single type runs have no plans: they run while there is nobody else.
+  /// Jobs that no single type can run have no plans: they run only if no other job can.
   void start_on_several_types(const State& state, Actions& actions);
 
  private:

@@ -129,7 +129,7 @@ bool DancerLedger::take_out(Index id) {
   return false;
 }
 
-/// Those that have gone, in one pass over all with promises; how many there were.
+/// Removes gone jobs in one pass over all with promises; returns their number.
 std::size_t DancerLedger::forget_live() {
   if (gone_.empty()) return 0;
   if (gone_.size() == 1) return std::erase(live, gone_.front());

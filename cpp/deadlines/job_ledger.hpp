@@ -16,8 +16,8 @@
 
 namespace gpusched {
 
-/// What the parts of the policy dancer know in common: the jobs that are here, what they were
-/// promised, and the present slot.
+/// The shared state of the parts of `dancer`: the active jobs, their promises, and the present
+/// slot.
 struct DancerLedger {
   using Index = std::uint32_t;  ///< of a job in `jobs`
 
@@ -35,7 +35,7 @@ struct DancerLedger {
   void leave_open(Index id);
   /// Jobs have finished, or are taken back while they wait.
   void forget(std::span<const JobId> gone);
-  /// Its deadline cannot be met any more. It has a promise, or stands nowhere.
+  /// Its deadline can no longer be met. The job has a promise or is in no list.
   void lose_hope(Index id, bool is_running);
   [[nodiscard]] bool has_jobs_to_plan() const noexcept {
     return !live.empty() || !open.empty() || !rest.empty() || !rest_running.empty();
@@ -51,7 +51,8 @@ struct DancerLedger {
   std::vector<Index> index;     ///< of each job that has arrived and not finished
   // Each of these jobs is in one of the following.
   std::vector<Index> live;      ///< with promises
-  /// That could still meet their deadlines: by density at the last boundary, then those since.
+  /// Jobs that could still meet their deadlines: by density at the last boundary, then later
+  /// arrivals.
   std::vector<Index> open;
   JobSet rest;                  ///< the others that wait, and those of them that run
   std::set<JobId> rest_running;

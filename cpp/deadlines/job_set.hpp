@@ -13,7 +13,7 @@ namespace gpusched {
 /// very many jobs.
 class JobSet {
  public:
-  /// None of so many jobs.
+  /// An empty set over this many jobs.
   explicit JobSet(std::size_t num_jobs = 0) {
     for (std::size_t begin = 0; begin < num_jobs; begin += IndexSet::kMaxSize) {
       parts_.emplace_back(std::min(num_jobs - begin, IndexSet::kMaxSize));
@@ -34,7 +34,7 @@ class JobSet {
     --count_;
     return true;
   }
-  /// The first of them that is `job` or stands behind it; kNoJob: none.
+  /// The first member that is `job` or comes after it; kNoJob: none.
   [[nodiscard]] JobId at_or_after(JobId job) const noexcept {
     int last = static_cast<int>(job % IndexSet::kMaxSize) - 1;
     for (std::size_t part = job / IndexSet::kMaxSize; part < parts_.size(); ++part, last = -1) {

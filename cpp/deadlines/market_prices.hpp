@@ -6,17 +6,16 @@
 
 namespace gpusched {
 
-/// What a GPU slot was worth of late to the last job that could have been served, had only those
-/// been served that pay most for a GPU slot. Recent slots count more: each counts `decay` of the
-/// next.
+/// The recent value of a GPU slot to the last job that could have been served if the highest bids
+/// per GPU slot had been served first. Each slot counts `decay` of the next.
 class MarketPrice {
  public:
   explicit MarketPrice(double decay) : decay_(decay) {}
 
-  /// A job in `slot`, no earlier than the last, that needs so many GPU slots and pays so much for
-  /// each of them.
+  /// Adds a job in `slot`, no earlier than the last, that needs `gpu_slots` and pays `density` for
+  /// each.
   void see(std::int64_t slot, double density, double gpu_slots);
-  /// The price at which supply meets demand if each slot has so many GPUs; 0 if all are served.
+  /// The price at which supply meets demand with this many GPUs per slot; 0 if all are served.
   [[nodiscard]] double clearing(double gpus) const;
 
  private:

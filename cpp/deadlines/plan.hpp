@@ -30,7 +30,7 @@ struct PlanStep {
   friend bool operator==(const PlanStep&, const PlanStep&) = default;
 };
 
-/// What a job still needs, and where it stands.
+/// The remaining work of a job and its present state.
 struct PlanQuery {
   std::span<const PlanConfiguration> configurations;
   double work = 0.0;   ///< ticks of service left
@@ -43,7 +43,7 @@ struct PlanQuery {
   bool is_fresh = true;  ///< has never run: the first run pays no change
 };
 
-/// What following steps does.
+/// The outcome of following a sequence of steps.
 struct PlanOutcome {
   double done = 0.0;         ///< ticks of service by the deadline
   double greatest_rate = 0.0;  ///< among the configurations used

@@ -78,7 +78,7 @@ void PlanOracle::find_ranges() {
 
 void PlanOracle::reserve_rows() {
   rows_.resize((num_segments_ + 1) * (num_configurations_ + 1));
-  // What is shared, what each configuration knows better, and the job's very first run.
+  // The shared rows, those that each configuration improves, and the job's very first run.
   std::size_t most_rows = 1 + (is_fresh_ ? 2 : 1) * num_segments_;
   for (std::size_t s = 0; s < num_segments_; ++s) {
     const auto core = core_.of(s);
@@ -97,7 +97,7 @@ void PlanOracle::reserve_rows() {
 double* PlanOracle::new_row(std::size_t segment) {
   double* const cells = cells_.data() + num_rows_++ * row_width_ + row_width_ / 2;
   cells[0] = 0.0;
-  // What the segment before may leave, and can no longer be done.
+  // Quanta that the segment before may leave, and that can no longer be done.
   const int last = segment == 0 ? quanta_ : most_[segment - 1];
   for (int left = most_[segment] + 1; left <= last; ++left) cells[left] = kInfinity;
   return cells;

@@ -9,8 +9,8 @@
 
 namespace gpusched {
 
-/// What it costs to run one configuration through one segment of a job's window, and the quanta
-/// of the job's work that this does. Negative quanta: it cannot be done in that way.
+/// Cost of running one configuration through one segment of a job's window, and the quanta of the
+/// job's work done. Negative quanta: impossible.
 struct PlanOption {
   double cost;           ///< infinity: the configuration does not fit
   std::int32_t same;     ///< where the configuration ran on into the segment; at least `changed`
@@ -21,7 +21,7 @@ struct PlanOption {
 
 /// The part of a program that is looked at.
 struct PlanCore {
-  /// Of segment s the configurations [begins[s], begins[s + 1]) that may run, in ascending order.
+  /// The configurations [begins[s], begins[s + 1]) may run in segment s, ascending.
   std::span<const std::uint32_t> configurations;
   std::span<const std::size_t> begins;
   /// Segments in which some configuration must run until the work is done; empty: none of them.
@@ -44,12 +44,12 @@ class PlanOracle {
   /// configurations).
   bool solve(std::span<const PlanOption> options, std::span<const std::int32_t> gpus, int quanta,
              int current, bool is_fresh);
-  /// The same among the choices of the core, all of which fit.
+  /// The same within the core, whose options all fit.
   bool solve(std::span<const PlanOption> options, std::span<const std::int32_t> gpus, int quanta,
              int current, bool is_fresh, const PlanCore& core);
 
-  /// Of the last solution: its cost, and the configuration in each segment, -1 for none. The
-  /// options and the core must still be there.
+  /// The last solution: its cost, and the configuration in each segment, -1 for none. The options
+  /// and the core must still exist.
   [[nodiscard]] double cost() const noexcept { return cost_; }
   [[nodiscard]] std::span<const std::int32_t> choices();
 
@@ -94,14 +94,14 @@ class PlanOracle {
   bool is_fresh_ = false;
   double cost_ = 0.0;
   std::vector<std::int32_t> choices_;
-  // Of each segment, which begins at `begins_`, the configurations that fit.
+  // By segment (starting at `begins_`): the configurations that fit.
   std::vector<std::uint32_t> fitting_;
   std::vector<std::size_t> begins_;
-  // Of each segment: the quanta left that can be reached from the window's begin, and those that
-  // can still be done. Nothing outside is computed or read.
+  // By segment: the remaining quanta that are reachable from the window's start, and those that can
+  // still be done. Nothing outside is computed or read.
   std::vector<int> least_;
   std::vector<int> most_;
-  std::vector<int> best_;  // of each segment alone, the most quanta that it does
+  std::vector<int> best_;  // of each segment alone, the maximum number of quanta
   std::vector<double> cells_;
   std::size_t row_width_ = 0;
   std::size_t num_rows_ = 0;  // in use

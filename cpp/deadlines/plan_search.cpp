@@ -7,13 +7,13 @@
 namespace gpusched {
 namespace {
 
-/// Of the bound, what the cheapest plan is looked for within, and how much wider the next time.
+/// Gap to the bound within which the cheapest plan is sought, and its growth factor.
 constexpr double kFirstGap = 0.005;
 constexpr double kWider = 4.0;
 constexpr int kMostNarrowed = 3;
-/// Of the bound, what a better price is not looked for.
+/// Relative improvement of the bound below which the price search stops.
 constexpr double kNearEnough = 0.001;
-/// Of a cost, far more than sums in another order can differ by.
+/// Relative difference far above that of sums in another order.
 constexpr double kRounding = 1e-9;
 
 /// The price with the greatest bound, or nearly so. As a function of the price the bound is concave,

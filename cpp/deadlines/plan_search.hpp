@@ -10,12 +10,11 @@
 
 namespace gpusched {
 
-/// Finds what PlanOracle finds, to the last bit, and sooner: among the plans whose cost is near a
-/// bound, and among more only where none was. Few options, and few quanta left in each segment,
-/// belong to such a plan. The bound is the linear relaxation of a multiple-choice knapsack problem,
-/// which the search for a plan is but for what changes lose; options are left out by their reduced
-/// costs (Kellerer, Pferschy, Pisinger: Knapsack Problems, 2004, chapter 11). Keeps its memory
-/// between calls.
+/// Finds the plan of PlanOracle, bit for bit, but faster: it searches the plans whose cost is near
+/// a lower bound, and more only if there is none. Few options and few remaining quanta per segment
+/// belong to such plans. The bound is the linear relaxation of a multiple-choice knapsack problem
+/// (the search for a plan without the loss of changes); reduced costs exclude options (Kellerer,
+/// Pferschy, Pisinger: Knapsack Problems, 2004, chapter 11). Keeps its memory between calls.
 class PlanSearch {
  public:
   /// As PlanOracle::solve().
@@ -37,7 +36,7 @@ class PlanSearch {
   PlanOracle oracle_;
   SegmentChoices own_choices_;  // where none were given
   double bound_ = 0.0;           // no plan costs less
-  // What is looked at, as in PlanCore.
+  // The options examined, as in PlanCore.
   std::vector<std::uint32_t> kept_;
   std::vector<std::size_t> kept_begins_;
   std::vector<std::uint8_t> is_busy_;

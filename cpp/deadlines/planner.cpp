@@ -13,7 +13,7 @@ namespace {
 /// Fewer quanta than this waste too much of a short window.
 constexpr int kLeastQuanta = 200;
 constexpr int kQuantaPerSegment = 20;
-/// Costs are known up to so many times the value.
+/// Costs are computed up to this multiple of the value.
 constexpr double kKnownCost = 2.0;
 
 using Pruned = DeadlineSegments::Pruned;
@@ -130,7 +130,7 @@ void DeadlinePlanner::see_market(const PlanQuery& query) {
     }
     gpus += worths_[type].mean() * prices_.gpus(static_cast<int>(type));
   }
-  // The least GPU time, in GPUs that are worth 1, that meets the deadline in one configuration.
+  // The minimum GPU time, in GPUs of worth 1, that meets the deadline in one configuration.
   const double length = ticks_of(query.deadline - query.now);
   double least = kInfinity;
   double width = 0.0;  // in such GPUs
@@ -143,7 +143,7 @@ void DeadlinePlanner::see_market(const PlanQuery& query) {
       width = own;
     }
   }
-  // Of the jobs before: none drives up its own price.
+  // From earlier jobs only: no job raises its own price.
   const double price = market_.clearing(options_.supply * gpus);
   for (std::size_t type = 0; type < num_types; ++type) {
     prices_.set_floor(static_cast<int>(type), price * worths_[type].mean());
@@ -158,8 +158,8 @@ double DeadlinePlanner::needed(const PlanQuery& query, double rate) const {
   return query.work + ticks_of(query.change) * rate;
 }
 
-/// Without the reserve if nobody migrates the job: that happens at boundaries of slots, and seldom to
-/// a job that runs on as it began over one of them.
+/// Without the reserve, assuming that the job is not migrated: that happens only at slot
+/// boundaries, and seldom to a job that continues over one of them.
 double DeadlinePlanner::enough(const PlanQuery& query, std::span<const PlanStep> steps,
                                double rate) const {
   const PlanWindow window = window_of(query);
@@ -196,7 +196,7 @@ PlanVerdict DeadlinePlanner::find(const PlanQuery& query, std::vector<PlanStep>&
                                   double& cost) {
   const double limit = kKnownCost * query.value;
   const PlanVerdict verdict = find_below(query, limit, Known::nothing, steps, cost);
-  // What no plan below the limit does may be dear, or may not be possible.
+  // The remaining work of any plan below the limit may be expensive or impossible.
   const bool is_none = verdict == PlanVerdict::no_room || verdict == PlanVerdict::too_long;
   if (!is_none || pruned_ == Pruned::nothing) return verdict;
   // Without a reserve to guess at, the options are those of the first attempt.
@@ -233,7 +233,7 @@ PlanVerdict DeadlinePlanner::find_below(const PlanQuery& query, double limit, Kn
   if (known == Known::nothing) segments_.cut(window, query.change);
   if (!segments_.may_do(query, needed(query, 0.0))) return none;
   // The reserve for a migration is lost at the rate of the configuration that migrates, which only
-  // the plan tells: a guess, and what the plan found by it tells.
+  // the plan determines: first a guess, then the rate of the plan found with it.
   double rate = 0.0;
   if (query.change > Time{0}) {
     rate = most;
@@ -295,7 +295,7 @@ double DeadlinePlanner::cost_of(const PlanQuery& query, std::span<const PlanStep
 
 bool DeadlinePlanner::does(const PlanQuery& query, std::span<const PlanStep> steps,
                            double work) const {
-  // Of work that is less than a tick an empty plan would do all.
+  // An empty plan would complete work of less than a tick.
   return !steps.empty() && follow(query, steps, options_.slot, work).done >= work;
 }
 

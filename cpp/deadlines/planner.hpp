@@ -14,7 +14,7 @@
 
 namespace gpusched {
 
-/// What became of the search for a plan.
+/// The outcome of the search for a plan.
 enum class PlanVerdict : std::uint8_t {
   found,
   too_dear,     ///< the cheapest costs the value or more
@@ -26,8 +26,8 @@ enum class PlanVerdict : std::uint8_t {
 
 [[nodiscard]] const char* name_of(PlanVerdict verdict) noexcept;
 
-/// Finds the cheapest schedules that meet deadlines at the prices of the GPUs promised so far, and
-/// keeps account of what is promised. Knows nothing of a simulation.
+/// Finds the cheapest schedules that meet deadlines at the current prices, and keeps the ledger of
+/// promised GPUs. Independent of the simulation.
 class DeadlinePlanner {
  public:
   DeadlinePlanner(const PlannerOptions& options, std::span<const std::int64_t> type_gpus);
@@ -58,7 +58,7 @@ class DeadlinePlanner {
                                      double& cost) {
     return find_affordable(query, query.value, steps, cost);
   }
-  /// What the steps cost at present prices; they are not promised at the time.
+  /// The cost of the steps at present prices; they must not be promised at the time.
   [[nodiscard]] double cost_of(const PlanQuery& query, std::span<const PlanStep> steps) const;
   /// Ticks of service that steps must do: the work, and the reserve.
   [[nodiscard]] double needed(const PlanQuery& query, double greatest_rate) const;
@@ -70,17 +70,17 @@ class DeadlinePlanner {
   /// Whether the steps do what is needed; drops the slots at their end that do not matter.
   bool trim(const PlanQuery& query, std::vector<PlanStep>& steps) const;
 
-  /// Throws InvariantError if more would be promised than there is.
+  /// Throws InvariantError if the promised GPUs would exceed the cluster's.
   void promise(const PlanQuery& query, std::span<const PlanStep> steps, int sign = 1);
   void withdraw(const PlanQuery& query, std::span<const PlanStep> steps) {
     promise(query, steps, -1);
   }
-  /// As far as it is looked at.
+  /// The part of the window that is searched.
   [[nodiscard]] PlanWindow window_of(const PlanQuery& query) const noexcept;
   [[nodiscard]] PlanWindow full_window_of(const PlanQuery& query) const noexcept;
 
  private:
-  /// Of a GPU of a type beside one of the type that is best for the job: the mean over jobs.
+  /// Value of a GPU of a type relative to one of the best type of the job: the mean over jobs.
   struct Worth {
     double sum = 0.0;
     double count = 0.0;
@@ -89,10 +89,10 @@ class DeadlinePlanner {
   };
 
   void see_market(const PlanQuery& query);
-  /// Whether the steps do so many ticks of service by the deadline.
+  /// Whether the steps do this many ticks of service by the deadline.
   [[nodiscard]] bool does(const PlanQuery& query, std::span<const PlanStep> steps,
                           double work) const;
-  /// What of a query was found in the call before.
+  /// What the previous call computed for the query.
   enum class Known : std::uint8_t { nothing, window, options };
 
   [[nodiscard]] PlanVerdict find_below(const PlanQuery& query, double limit, Known known,

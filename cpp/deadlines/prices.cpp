@@ -13,13 +13,13 @@ namespace {
 
 constexpr double kLeastRatio = 10.0;
 constexpr double kGreatestRatio = 1e6;
-/// Of a type: a price is kept of each.
+/// Maximum GPUs of a type: the table has a price for each.
 constexpr std::int64_t kMostGpus = std::int64_t{1} << 22;
 /// Between a floor and the price of the last GPU.
 constexpr double kLeastSpan = 2.0;
 /// Entries of a table before it is the next one's turn.
 constexpr int kInTurn = 32;
-/// By how much a root is guessed wrong at most, as a rule.
+/// Usual upper bound on the error of a root's guess.
 constexpr double kGuessError = 2e-15;
 
 double power(double base, int exponent) noexcept {
@@ -38,12 +38,13 @@ PriceRule price_rule_of(std::string_view name) {
   if (name == "density") return PriceRule::density;
   if (name == "theory") return PriceRule::theory;
   if (name == "constant") return PriceRule::constant;
-  fail_input("prices: '" + std::string(name) + "' is none of market, density, theory, constant");
+  fail_input("prices: '" + std::string(name) +
+             "' is unknown; allowed: market, density, theory, constant");
 }
 
 double portable_root(double value, int degree) {
   if (!(value >= 1.0) || degree < 1) {
-    throw std::invalid_argument("a root is asked for of a number below 1, or of no degree");
+    throw std::invalid_argument("the number must be at least 1 and the degree positive");
   }
   double low = 1.0;
   double high = value;
@@ -67,7 +68,7 @@ Prices::Prices(PriceRule rule, std::span<const std::int64_t> type_gpus)
   for (std::size_t i = 0; i < types_.size(); ++i) {
     if (type_gpus[i] < 0 || type_gpus[i] > kMostGpus) {
       fail_input("cluster: GPU type " + std::to_string(i) + " has " + std::to_string(type_gpus[i]) +
-                 " GPUs; prices are kept of 0 to " + std::to_string(kMostGpus));
+                 " GPUs; it must have 0 to " + std::to_string(kMostGpus));
     }
     types_[i].gpus = static_cast<int>(type_gpus[i]);
     types_[i].exponent_gpus = types_[i].next_entry = types_[i].gpus;
@@ -110,8 +111,8 @@ void Prices::renew(Type& type) {
     // From here on no configuration fits: the price must have reached what none would pay.
     exponent_gpus = std::max(1, type.gpus - type.greatest_gpus + 1);
   } else {
-    // Whoever pays least must be able to pay for GPUs that nobody has: where the bounds are too far
-    // apart, the upper one comes down.
+    // The lowest bid must be able to pay for unused GPUs: if the bounds are too far apart, lower
+    // the upper one.
     bounds.low = std::min(type.least_density / 4.0, type.greatest_density / kLeastRatio);
     bounds.high = std::min(type.greatest_density, bounds.low * kGreatestRatio);
     if (rule_ == PriceRule::market) {

@@ -8,15 +8,15 @@
 
 namespace gpusched {
 
-/// What the price of a GPU in a slot grows between.
+/// The rule for the range in which the price of a GPU in a slot grows.
 enum class PriceRule : std::uint8_t {
-  density,   ///< running bounds on the value of a GPU slot: a quarter of the least, the greatest
-  theory,    ///< what the competitive ratio asks for
-  constant,  ///< the lower bound of `density`, however many GPUs are promised
+  density,   ///< running bounds on the value of a GPU slot: lowest / 4, highest
+  theory,    ///< as the competitive ratio requires
+  constant,  ///< the lower bound of `density` for any number of promised GPUs
   market,    ///< as `density`, but from a floor that is set from outside
 };
 
-/// By its name. Throws InvalidInput for another one.
+/// Throws InvalidInput for an unknown name.
 [[nodiscard]] PriceRule price_rule_of(std::string_view name);
 
 /// The `degree`-th root of a number of at least 1, by bisection over products alone: the same bits
@@ -33,8 +33,8 @@ class Prices {
 
     friend bool operator==(const Bounds&, const Bounds&) = default;
   };
-  /// What one job tells about a type: the value of a GPU slot to it, at least and at most; under
-  /// `theory` its value per GPU of its narrowest configuration, and the longest window so far.
+  /// What one job reveals about a type: its lowest and highest value of a GPU slot; under `theory`,
+  /// its value per GPU of its smallest configuration, and the longest window so far.
   struct Sight {
     double least_density;
     double greatest_density;
@@ -53,7 +53,7 @@ class Prices {
   [[nodiscard]] double of(int type, int promised) const noexcept {
     return at(type).table[static_cast<std::size_t>(promised)];
   }
-  /// Of 0 to gpus(type) promised GPUs.
+  /// The prices for 0 to gpus(type) promised GPUs.
   [[nodiscard]] std::span<const double> table(int type) const noexcept { return at(type).table; }
   [[nodiscard]] Bounds bounds(int type) const noexcept { return at(type).bounds; }
   /// GPUs over which the price grows from low to high.
@@ -63,7 +63,7 @@ class Prices {
 
   /// A job that could run on the type.
   void see(int type, const Sight& sight);
-  /// A job whose window has so many slots: after its sights. Renews the tables that changed.
+  /// Adds the window of a job, in slots, after its sights. Rebuilds the tables that changed.
   void see_window(std::int64_t slots);
   /// Under `market`: no GPU of the type costs less. Takes effect with the next `see_window`.
   void set_floor(int type, double price) { types_[static_cast<std::size_t>(type)].floor = price; }

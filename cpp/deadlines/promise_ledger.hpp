@@ -8,8 +8,8 @@
 
 namespace gpusched {
 
-/// How many GPUs of each type are promised in each slot from the present one on: a ring that grows
-/// with the longest promise and forgets the past.
+/// The promised GPUs of each type in each slot from the present one on: a ring buffer that grows
+/// with the longest promise and drops the past.
 class PromiseLedger {
  public:
   /// No promise of a simulation reaches further ahead.
@@ -46,7 +46,7 @@ class PromiseLedger {
     for (; slot < end; ++slot) visit(slot, 0);
   }
 
-  /// Writes what is promised in slots from `begin` on, none of them before the first one.
+  /// Writes the promised GPUs of the slots from `begin` on, which must not be before the first one.
   void copy(int type, std::int64_t begin, std::span<std::int32_t> out) const {
     const std::int64_t end = begin + static_cast<std::int64_t>(out.size());
     auto to = out.begin();
@@ -57,8 +57,8 @@ class PromiseLedger {
     std::fill(to, out.end(), 0);
   }
 
-  /// The fewest that are promised in one of the slots [begin, end), none of them before the first
-  /// one; `most` if that is fewer.
+  /// The lowest number promised in the slots [begin, end), which must not start before the first
+  /// one; `most` if that is lower.
   [[nodiscard]] std::int32_t least(int type, std::int64_t begin, std::int64_t end,
                                    std::int32_t most) const {
     const std::int64_t last = std::min(end, begin_ + capacity_);
@@ -69,8 +69,8 @@ class PromiseLedger {
     return most;
   }
 
-  /// Promises `gpus` more in the slots [begin, end); a negative number takes them back. What lies
-  /// before the first slot is ignored. Whether 0 to `most` are promised in each of them then.
+  /// Adds `gpus` (may be negative) to the slots [begin, end), ignoring those before the first slot.
+  /// Returns whether each then has 0 to `most`.
   [[nodiscard]] bool add(int type, int gpus, std::int64_t begin, std::int64_t end, int most) {
     reserve(end);
     std::int32_t lowest = 0;

@@ -9,7 +9,7 @@
 
 namespace gpusched {
 
-/// What a configuration costs in each segment in all slots of which it fits; infinity elsewhere.
+/// The cost of a configuration in each segment in which it fits in every slot; infinity elsewhere.
 struct WholeCosts {
   std::span<const double> prices;   ///< of a GPU
   std::span<const double> free;     ///< GPUs, at least
@@ -32,7 +32,7 @@ struct WholeCosts {
   }
 };
 
-/// Whole quanta that it does in each segment where so many ticks are lost; -1 where these are all.
+/// Whole quanta done in each segment after a loss of ticks; -1 if these are all.
 struct WholeQuanta {
   std::span<const double> lengths;
   double lost;
@@ -59,8 +59,8 @@ struct WholeQuanta {
   }
 };
 
-/// What it costs and does in each segment, as if it could be left early: at the least price of a
-/// tick, where it fits in some slot; and where it fits in all of them, at the sum of the prices.
+/// Cost and work in each segment, as if it could be left early: at the lowest price of a tick if it
+/// fits in some slot; and at the sum of the prices if it fits in all of them.
 struct RelaxedCosts {
   std::span<const double> prices;
   std::span<const double> least_prices;  ///< of a tick

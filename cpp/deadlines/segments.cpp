@@ -15,7 +15,7 @@ constexpr double kSurelyMore = 1.0 + 1e-9;
 constexpr double kPriceStep = 4.0;
 constexpr int kMostCuts = 12;
 
-/// What a whole quantum is, and how many of them count.
+/// The size of a quantum, and how many of them count.
 struct Quanta {
   double quantum;
   int most;
@@ -30,7 +30,7 @@ struct Quanta {
   }
 };
 
-/// What the segments choose together at a price: a line above all bounds.
+/// The segments' joint choice at a price: a line above all bounds.
 struct Line {
   double price = 0.0;
   double bound = 0.0;
@@ -58,7 +58,7 @@ void DeadlineSegments::cut(const PlanWindow& window, Time change) {
   const std::int64_t least = change.count() < slot ? 1 : 2 * change.count() / slot + 1;
   const std::int64_t count = std::clamp<std::int64_t>(slots / least, 1, options_->segments);
   const std::int64_t spare = slots - count * least;
-  // What is far away is cut more coarsely: lengths grow evenly.
+  // Distant time is divided more coarsely: lengths grow evenly.
   std::int64_t begin = 0;
   for (std::int64_t i = 1; i <= count; ++i) {
     const std::int64_t grown = count == 1 ? spare : spare * (i * (i - 1)) / (count * (count - 1));
@@ -207,7 +207,7 @@ PlanOption DeadlineSegments::option_with_gaps(const PlanQuery& query, const Segm
 DeadlineSegments::Pruned DeadlineSegments::prune(int quanta, double limit) {
   const double price = quanta_.least_price();
   const auto all = static_cast<double>(quanta);
-  // By a margin: the sums of the oracle round otherwise.
+  // With a margin, because the oracle's sums round differently.
   if (quanta_.is_each_dear(price, all, limit, kSurelyDearer)) return Pruned::all;
   Pruned found = Pruned::nothing;
   const std::size_t num_configurations = num_options_ / segments_.size();
@@ -257,8 +257,8 @@ bool DeadlineSegments::costs_at_least(const PlanQuery& query, double work, doubl
   return false;
 }
 
-/// What each segment may choose from; where a configuration fits in some of its slots alone, those
-/// may be its cheapest.
+/// The options of each segment; if a configuration fits only in some of its slots, those may be its
+/// cheapest.
 void DeadlineSegments::relax(const PlanQuery& query) {
   const std::size_t num_configurations = query.configurations.size();
   whole_.open(segments_.size(), num_configurations);

@@ -21,8 +21,8 @@ struct PlannerOptions {
   PriceRule prices = PriceRule::density;
   double supply = 0.5;         ///< of `market`: the part of the GPUs that sets the floor
   double market_decay = 0.98;  ///< and how much less the slot before counts
-  int quanta = 640;    ///< the work of a job is cut into at most so many
-  int segments = 32;   ///< and the slots of its window are merged into at most so many
+  int quanta = 640;    ///< maximum number of parts of a job's work
+  int segments = 32;   ///< maximum number of parts of its window
   /// Windows begin and end with whole slots, and what slots do beyond the work is kept: as the
   /// competitive ratio is derived.
   bool whole_slots = false;
@@ -38,31 +38,31 @@ struct PlanWindow {
   std::int64_t last = 0;
 };
 
-/// The part of the slot that is left when the window begins. One that the deadline cuts is paid for
-/// in full: it is promised to its end.
+/// The remaining part of the slot when the window begins. A slot cut by the deadline is paid in
+/// full: it is promised to its end.
 [[nodiscard]] double share_of(const PlanWindow& window, std::int64_t slot, Time length) noexcept;
 
-/// The slots of a window in groups, and what a job's configurations cost and do in each of them at
-/// the prices of the GPUs promised so far. What it is made with outlives it. Keeps its memory.
+/// The slots of a window in groups (segments), with cost and work of a job's configurations in each
+/// at current prices. Its constructor arguments outlive it. Keeps its memory.
 class DeadlineSegments {
  public:
   DeadlineSegments(const PlannerOptions& options, const Prices& prices, const PromiseLedger& ledger)
       : options_(options), prices_(prices), ledger_(ledger) {}
 
-  /// All else is about the window cut last, and what is promised then.
+  /// Sets the window, and the promises at this time, for all other calls.
   void cut(const PlanWindow& window, Time change);
   [[nodiscard]] int count() const noexcept { return static_cast<int>(segments_.size()); }
-  /// By segment, then configuration; `quanta` of work are all of it.
+  /// By segment, then configuration; the job's whole work is `quanta`.
   void make_options(const PlanQuery& query, double quantum, int quanta);
   [[nodiscard]] std::span<const PlanOption> options() const noexcept {
     return std::span(plan_options_).first(num_options_);
   }
-  /// What these cost, and the quanta that they do at most.
+  /// Their costs, and the maximum quanta that they do.
   [[nodiscard]] SegmentChoices& choices() noexcept { return quanta_; }
   enum class Pruned : std::uint8_t { nothing, some, all };
   /// Takes out what no plan that costs less than `limit` could use; nothing where that is all.
   [[nodiscard]] Pruned prune(int quanta, double limit);
-  /// Whether some plan might do so many ticks of service.
+  /// Whether some plan might do this many ticks of service.
   [[nodiscard]] bool may_do(const PlanQuery& query, double work) const;
   /// Whether a bound says that every plan costs `limit` or more, whatever is dropped at its end.
   [[nodiscard]] bool costs_at_least(const PlanQuery& query, double work, double limit);
@@ -75,8 +75,8 @@ class DeadlineSegments {
     std::int64_t begin;
     std::int64_t end;
   };
-  /// Of the slots of each segment, for a type: the sum of the prices, the least of them for a tick,
-  /// the fewest and the most GPUs that are not promised. In lanes.
+  /// Of the slots of each segment, for a type: the sum of the prices, the lowest price of a tick,
+  /// the minimum and maximum of unreserved GPUs. In SIMD lanes.
   struct TypeSums {
     std::vector<double> price;
     std::vector<double> least_per_tick;
@@ -117,7 +117,7 @@ class DeadlineSegments {
   std::size_t num_options_ = 0;  // of these
   SegmentChoices quanta_;        // the same; what is done: quanta
   SegmentChoices whole_;         // what is done: ticks of service
-  SegmentChoices parts_;  // at the least price of a tick, as if the segment could be left early
+  SegmentChoices parts_;  // at the lowest price of a tick, as if it could be left early
 };
 
 }  // namespace gpusched

@@ -11,7 +11,7 @@
 namespace gpusched {
 namespace {
 
-/// A plan that is cheaper by rounding alone is no reason to change.
+/// A gain from rounding alone is no reason to change a plan.
 constexpr double kCheaper = 1.0 - 1e-9;
 
 }  // namespace
@@ -46,7 +46,7 @@ void SlotBoundary::review(const State& state) {
   }
 }
 
-/// What the job did beyond its plan shortens the plan; what it lacks is planned anew.
+/// Work beyond its plan shortens the plan of a job; missing work is replanned.
 void SlotBoundary::keep(const State& state, Index index) {
   DancerJob& own = book_->jobs[index];
   cut_until(own.steps, book_->slot);
@@ -82,7 +82,7 @@ void SlotBoundary::replan(const State& state) {
     book_->planner->withdraw(query, own.steps);
     const double most = book_->planner->cost_of(query, own.steps) * kCheaper;
     double cost = 0.0;
-    // Not by doing later what can be done now: nobody may want the GPUs of this slot.
+    // Do not postpone work: the GPUs of this slot might otherwise stay idle.
     if (book_->planner->find_affordable(query, most, steps_, cost) && cost < most &&
         (own.steps.empty() || steps_.back().end <= own.steps.back().end) &&
         (configuration_at(own.steps, book_->slot) < 0 ||
@@ -117,7 +117,7 @@ void SlotBoundary::keep_open() {
 
 void SlotBoundary::retry(const State& state) {
   std::int64_t left = rules_.num_retries;
-  // Those that the last slots did not come to.
+  // Jobs not reached in the last slots come first.
   std::size_t next = retry_turn_ < book_->open.size() ? retry_turn_ : 0;
   retry_turn_ = 0;
   for (; next < book_->open.size(); ++next) {
@@ -159,7 +159,7 @@ void SlotBoundary::hand_out(const State& state) {
   }
   const std::span live = std::span(fill_).first(num_live);
   const std::span open = std::span(fill_).subspan(num_live);
-  // What saves a deadline comes before what hastens a job that will meet its own.
+  // Saving a deadline takes precedence over speeding up a job that meets its own.
   SlotFilling::rescue(open, spare_);
   if (rules_.fills) {
     filling_.fill(live, spare_, book_->options.slot);
@@ -168,7 +168,7 @@ void SlotBoundary::hand_out(const State& state) {
   hand_out_rest(state);
 }
 
-/// Those that run go on where their GPUs are left; then by arrival.
+/// Running jobs continue if their GPUs are left; then by arrival.
 void SlotBoundary::hand_out_rest(const State& state) {
   const auto give = [&](JobId job, std::int32_t configuration, const PlanQuery& query) {
     const auto& c = query.configurations[static_cast<std::size_t>(configuration)];
@@ -233,7 +233,7 @@ void SlotBoundary::apply(const State& state, Actions& actions) {
   sort_out_stopped();
 }
 
-/// Who ran without a promise and does not go on waits.
+/// Jobs that ran without a promise and do not continue go back to waiting.
 void SlotBoundary::sort_out_stopped() {
   for (auto job = book_->rest_running.begin(); job != book_->rest_running.end();) {
     if (book_->jobs[book_->index[*job]].held >= 0) {

@@ -16,10 +16,10 @@
 
 namespace gpusched {
 
-/// What the policy dancer changes where a slot begins: plans that fell behind or can be had cheaper
-/// are made anew, jobs that were turned down are offered again, and what is not promised in the slot
-/// goes to jobs with promises, then to those that can still meet their deadlines, then to the rest
-/// by arrival; and only then are GPUs looked for.
+/// What `dancer` does at the start of a slot: replans jobs that fell behind or can be planned at
+/// lower cost, offers declined jobs again, and gives unreserved GPUs to jobs with promises, then to
+/// those that can still meet their deadlines, then to the rest by arrival. Only then does it choose
+/// the GPUs.
 class SlotBoundary {
  public:
   struct Rules {
@@ -54,7 +54,7 @@ class SlotBoundary {
   Ref<DancerLedger> book_;
   Ref<Admission> admission_;
   Rules rules_;
-  Owned<Placement> anywhere_;  // before who refers to it
+  Owned<Placement> anywhere_;  // declared before its users
   Reallocation reallocation_;
   std::size_t replan_turn_ = 0;
   std::size_t retry_turn_ = 0;

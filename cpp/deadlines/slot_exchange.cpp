@@ -38,7 +38,7 @@ bool SlotExchange::make_room(const State& state, std::span<const Index> live, In
   return false;
 }
 
-/// On each type, what meets the deadline with the least GPU time; the least of them first.
+/// On each type, the configuration that meets the deadline with the least GPU time; lowest first.
 void SlotExchange::find_ways(const PlanQuery& query) {
   const Time length = query.deadline - query.now;
   ways_.clear();
@@ -57,8 +57,8 @@ void SlotExchange::find_ways(const PlanQuery& query) {
                    [](const Way& a, const Way& b) { return a.gpu_time < b.gpu_time; });
 }
 
-/// Jobs that have time to spare and use GPUs of the type in this slot. First those that are
-/// enough alone, with the fewest GPUs; then those with the most.
+/// Jobs that have slack and use GPUs of the type in this slot: first those that suffice alone, by
+/// increasing GPUs; then the others, by decreasing GPUs.
 void SlotExchange::find_candidates(const State& state, std::span<const Index> live,
                                    const Way& way) {
   const Time slot = planner_->options().slot;
@@ -143,8 +143,8 @@ bool SlotExchange::move(const State& state, double most, Actions& actions) {
   return true;
 }
 
-/// Undoes move(). If the GPUs of one job were taken meanwhile all keep their new plans, which were
-/// made in the room that the others left: beside an old plan, one might promise a slot twice.
+/// Undoes move(). If the GPUs of one job were taken in the meantime, all keep their new plans,
+/// which use the room that the others left: mixed with an old plan, one might reserve a slot twice.
 void SlotExchange::move_back(Actions& actions) {
   auto lost = displaced_.rbegin();
   for (; lost != displaced_.rend(); ++lost) {

@@ -15,8 +15,8 @@
 
 namespace gpusched {
 
-/// Room in the present slot for a newcomer that found none: jobs with promises that can do without
-/// the slot let their GPUs go and are planned anew from the next one on.
+/// Makes room in the present slot for a newcomer: jobs with promises that do not need the slot
+/// release their GPUs and are replanned from the next slot on.
 class SlotExchange {
  public:
   using Index = std::uint32_t;  ///< of a job in `jobs`
@@ -25,10 +25,10 @@ class SlotExchange {
 
   void begin(DeadlinePlanner& planner, std::vector<DancerJob>& jobs, const RunControl& control);
 
-  /// Whether the newcomer has started, which it does if its value is more than its plan costs and
-  /// the plans of those that made room cost more than before. Then `steps` and `cost` are its
-  /// plan, not promised yet; otherwise all is as it was, but that some of `live`, the jobs with
-  /// promises, may wait for the next slot.
+  /// Returns whether the newcomer has started: it does if its value exceeds the cost of its plan
+  /// plus the cost increase of the plans of the jobs that made room. Then `steps` and `cost` are
+  /// its plan, not reserved yet; otherwise nothing changed, except that some of `live`, the jobs
+  /// with promises, may wait for the next slot.
   [[nodiscard]] bool make_room(const State& state, std::span<const Index> live, Index newcomer,
                                const Start& start, Actions& actions, std::vector<PlanStep>& steps,
                                double& cost);

@@ -9,8 +9,8 @@
 
 namespace gpusched {
 
-/// Brings gangs together that had to be spread: schedulers that count GPUs by type do not see when
-/// a server has become free that holds a whole gang.
+/// Moves spread jobs back together: schedulers that count GPUs by type do not notice that a server
+/// now fits the whole job.
 class Consolidation {
  public:
   void begin(const Setup& setup) { placement_ = &setup.placement; }

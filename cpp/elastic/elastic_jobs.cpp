@@ -58,7 +58,7 @@ void ElasticJobs::describe(const State& state, Job& job) const {
   if (job.configurations.empty()) describe_mixed(state, job);
 }
 
-/// The types that the speed can run the gang on if others complete it, the fastest first.
+/// The types that the speed can run the job on in combination, the fastest first.
 void ElasticJobs::describe_mixed(const State& state, Job& job) const {
   const int own = state.jobs().gpus(job.id);
   job.configurations.push_back({kSeveralTypes, own, 1.0});
@@ -68,7 +68,7 @@ void ElasticJobs::describe_mixed(const State& state, Job& job) const {
     if ((allowed >> type & 1) == 0) continue;
     double iteration_s = 1.0;
     if (state.speed().is_elastic()) {
-      // What one server of the type would make of the whole gang, if it were large enough.
+      // The rate on one server of the type, if it were large enough for the whole job.
       ServerId server = 0;
       while (state.cluster().type(server) != type) ++server;
       const Piece piece(server, ~GpuMask{0}, own);
@@ -155,7 +155,7 @@ void ElasticJobs::hold(Job& job, std::span<const Part> parts, double rate) {
   job.held_rate = rate;
 }
 
-/// It wants what it holds until the policy says otherwise.
+/// The job keeps its allocation until the policy changes it.
 void ElasticJobs::settle(Job& job) {
   if (job.wanted != job.held) job.wanted = job.held;
   job.wanted_rate = job.held_rate;

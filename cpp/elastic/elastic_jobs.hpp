@@ -23,7 +23,7 @@ struct Configuration {
   friend bool operator==(const Configuration&, const Configuration&) = default;
 };
 
-/// The type of a gang that no single type can hold: its own width on GPUs of several types.
+/// The type of a job that no single type can hold: its own width on GPUs of several types.
 inline constexpr int kSeveralTypes = -1;
 
 /// The live jobs of a policy that gives out numbers of GPUs per type: what each can run on, what
@@ -37,17 +37,17 @@ class ElasticJobs {
     std::vector<Configuration> configurations;
     /// Where the only configuration is kSeveralTypes: the types it may use, the fastest first.
     std::vector<int> mixed_types;
-    /// Service per time by type, then by GPUs, as far as it was asked for.
+    /// Progress rate by type, then by GPUs, as far as requested.
     std::vector<std::vector<double>> rates;
     std::vector<Part> held;    ///< empty while it waits
     std::vector<Part> wanted;  ///< from this decision on; empty: nothing
     double held_rate = 0;
     double wanted_rate = 0;
-    std::int64_t line_key = 0;  ///< where it stands in a WaitingLine,
+    std::int64_t line_key = 0;  ///< its key in a WaitingLine,
     std::uint32_t line = 0;     ///< and in which of its lines
-    std::size_t holder = 0;     ///< where it stands among those that hold GPUs
-    bool is_waiting = false;    ///< whether it stands in a WaitingLine
-    bool is_touched = false;    ///< whether what it wants may differ from what it holds
+    std::size_t holder = 0;     ///< its index among the jobs with GPUs
+    bool is_waiting = false;    ///< whether it is in a WaitingLine
+    bool is_touched = false;    ///< whether its target may differ from its allocation
 
     [[nodiscard]] bool is_mixed() const noexcept {
       return configurations.front().type == kSeveralTypes;
@@ -65,12 +65,12 @@ class ElasticJobs {
   /// configurations that are no faster are kept as well.
   void begin(const Setup& setup, bool own_width_only = false, bool keeps_slower = false);
 
-  /// Forgets the finished, takes up the arrived; everybody wants what it holds, and the other GPUs
-  /// are to be given. What follows costs time for those alone who are given something else.
+  /// Removes finished and adds arrived jobs; each job keeps its allocation, and the free GPUs can
+  /// be given out. Later calls cost time only for jobs with a changed target.
   void open(const State& state, const Instant& instant);
   /// A job that holds nothing is no more.
   void forget(JobId id);
-  /// Nobody wants anything, and all GPUs are to be given.
+  /// Clears all targets; all GPUs can be given out.
   void withdraw_all();
 
   /// By JobId. Addresses hold as long as the job lives.
@@ -78,9 +78,9 @@ class ElasticJobs {
   [[nodiscard]] Job& job(JobId id) { return jobs_.find(id)->second; }
   /// Those that hold GPUs, in no order.
   [[nodiscard]] std::span<const Ref<Job>> holders() const noexcept { return holders_; }
-  /// Who may hold other GPUs than before the last `apply`, by JobId.
+  /// Jobs with a possibly changed allocation since the last `apply`, by JobId.
   [[nodiscard]] std::span<const Ref<Job>> touched() const noexcept { return touched_; }
-  /// Who holds as many GPUs as before the last `apply`, but was moved to make room for others.
+  /// Jobs that were moved in the last `apply` to make room, with the same number of GPUs.
   [[nodiscard]] std::span<const JobId> moved() const noexcept { return reallocation_.moved(); }
   [[nodiscard]] bool empty() const noexcept { return jobs_.empty(); }
 
@@ -99,29 +99,29 @@ class ElasticJobs {
     return asked_rate(state, job, type, gpus);
   }
   [[nodiscard]] bool fits(const Job& job, const Configuration& configuration) const noexcept;
-  /// Wants the configuration instead of what the job wanted; false, and nothing is changed, if the
-  /// GPUs left and those it wanted do not suffice.
+  /// Replaces the job's target by the configuration; false, without a change, if the GPUs left and
+  /// those of the old target do not suffice.
   bool give(Job& job, const Configuration& configuration);
-  /// Who wants GPUs of one type wants so many of them, for which `retain` was told.
+  /// Widens a target on one type to this many GPUs, for which `retain` was called.
   static void widen(Job& job, int gpus, double rate) noexcept {
     job.wanted.front().gpus = gpus;
     job.wanted_rate = rate;
   }
-  /// Wants what the job holds; as `give`.
+  /// Sets the target to the job's allocation; as `give`.
   bool keep(Job& job);
-  /// Wants nothing.
+  /// Clears the target.
   void withdraw(Job& job);
-  /// All GPUs are to be given, though everybody still wants what it holds: each holder is then
+  /// Makes all GPUs available again, while targets stay as allocated: each holder must then be
   /// retained or dropped.
   void take_all_back();
-  /// So many GPUs of a type are given: what somebody goes on with, or will be said to want.
+  /// Takes this many GPUs of a type for a target that is kept or set later.
   void retain(int type, std::int64_t gpus) noexcept {
     left_[index(type)] -= gpus;
     all_left_ -= gpus;
   }
-  /// Wants nothing, and its GPUs have been taken back.
+  /// Clears the target; its GPUs were made available before.
   void drop(Job& job);
-  /// Who wants what it holds is as if nobody had touched it.
+  /// Treats a touched job with a target equal to its allocation as untouched.
   void leave_unchanged();
 
   /// The fastest configuration that fits what is left and is at most so wide; ties to fewer GPUs,
@@ -133,16 +133,16 @@ class ElasticJobs {
   /// Whether the job is paying for a restart and has made no progress since.
   [[nodiscard]] static bool is_restarting(const State& state, const Job& job);
 
-  /// Makes `held` what is wanted; those that found no place want what they hold. Where nothing runs
-  /// afterwards, though jobs live, the first that the run's placement takes at its own width is
-  /// started: what was wanted may never fit.
+  /// Makes the allocations match the targets; jobs that did not fit get their allocation as target.
+  /// If nothing runs afterwards although jobs wait, starts the first that the run's placement
+  /// accepts at its own width: the targets may never fit.
   void apply(const State& state, Actions& actions);
 
   /// Which jobs may be moved to make room for others.
   void set_may_move(std::function<bool(JobId)> may_move) {
     reallocation_.may_move = std::move(may_move);
   }
-  /// Asked where the run's placement has no place for what is wanted; null: nobody is.
+  /// A placement to try if the run's placement refuses a target; may be null.
   void set_last_resort(Placement* placement) noexcept { reallocation_.last_resort = placement; }
 
  private:

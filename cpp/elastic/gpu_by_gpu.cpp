@@ -17,7 +17,7 @@ ParameterInfo GpuByGpu::period(double fallback) {
   return {.name = "period_s",
           .fallback = fallback,
           .help =
-              "seconds between reallocations; between them only idle GPUs are given out (0: "
+              "seconds between reallocations; in between, only idle GPUs are given out (0: "
               "reallocate at every event)",
           .minimum = 0,
           .maximum = 1e9,
@@ -27,8 +27,8 @@ ParameterInfo GpuByGpu::period(double fallback) {
 PreemptionBound GpuByGpu::preemption() {
   return {.period = "period_s",
           .reason =
-              "GPUs are taken back at multiples of the period only; between them what is idle is "
-              "given out."};
+              "GPUs are taken back only at multiples of the period; in between, only idle GPUs "
+              "are given out."};
 }
 
 void GpuByGpu::begin(const Setup& setup) {
@@ -71,7 +71,7 @@ void GpuByGpu::decide(const State& state, const Instant& instant, Actions& actio
   if (period_ > Time{0}) actions.wake(next_multiple(state.now(), period_));
 }
 
-/// Who runs for longer than predicted has one tick left, as all that do: they are by JobId.
+/// Jobs that run longer than predicted all have one tick left: they are ordered by JobId.
 bool GpuByGpu::can_keep_order(const State& state) {
   if (!has_one_width_) return false;
   std::erase_if(restarting_, [&](ElasticJobs::Job* job) {
@@ -82,7 +82,7 @@ bool GpuByGpu::can_keep_order(const State& state) {
   return holders_.least_key() > state.now().count();
 }
 
-/// What `give_out` does where nobody can grow: the same widths, in the same order.
+/// What `give_out` does if no job can grow: the same widths, in the same order.
 void GpuByGpu::give_widths(const State& state) {
   jobs_.take_all_back();
   for (const ElasticJobs::Job* job : restarting_) {
@@ -94,7 +94,7 @@ void GpuByGpu::give_widths(const State& state) {
   });
 }
 
-/// No other type is faster, so that it goes on as it is while that is left.
+/// No other type is faster, so the job stays as long as its GPUs are left for it.
 void GpuByGpu::limit_to_held(const ElasticJobs::Job& job, Hysteresis& limits) {
   if (job.is_mixed() || job.held.size() > 1) return limits.forbid();
   limits.hold(job.held.front());

@@ -16,9 +16,9 @@
 
 namespace gpusched {
 
-/// Begins with a job's least width and lets it grow by single GPUs. At multiples of a period, or at
-/// every event where that is 0, all GPUs are given out anew; in between nobody is disturbed, and
-/// jobs that wait have their least widths, the one with the least left first.
+/// Starts each job at its minimum width and lets it grow by single GPUs. All GPUs are reallocated
+/// at multiples of a period, or at every event if it is 0; in between, running jobs stay and
+/// waiting jobs get their minimum widths, the one with the least remaining time first.
 class GpuByGpu : public Scheduler {
  public:
   /// Seconds between reallocations.
@@ -51,7 +51,7 @@ class GpuByGpu : public Scheduler {
   [[nodiscard]] static bool may_grow(const ElasticJobs::Job& job) noexcept {
     return job.wanted.size() == 1 && !job.is_mixed();
   }
-  /// What it may have of the type of which it wants some.
+  /// Maximum GPUs of the type of its target.
   [[nodiscard]] int most_gpus(const State& state, const ElasticJobs::Job& job) const noexcept;
   /// One GPU more; with a rate of 0 if the job may not have it.
   [[nodiscard]] static Configuration next_width(const State& state, ElasticJobs::Job& job,
@@ -61,7 +61,7 @@ class GpuByGpu : public Scheduler {
     if (now.gpus < most_gpus) next.rate = ElasticJobs::rate(state, job, now.type, next.gpus);
     return next;
   }
-  /// Who could grow but would not end earlier for it stays as it is.
+  /// Jobs that could grow but would not end earlier keep their GPUs.
   void spare_restarts(const State& state);
 
   /// What it costs to give a job another width, in steps of a simple loop.
@@ -82,8 +82,8 @@ class GpuByGpu : public Scheduler {
   Time period_;
   WaitingLine waiting_;
   std::vector<Ref<ElasticJobs::Job>> arrived_;
-  std::vector<WaitingLine::Entry> line_;  // those that run and whose GPUs were taken back
-  // Where every job has one width and one speed, so that who runs stays in one order:
+  std::vector<WaitingLine::Entry> line_;  // running jobs with reclaimable GPUs
+  // If every job has one width and one speed, so that running jobs stay in one order:
   bool has_one_width_ = false;
   RunningByKey holders_;                          // by when they end, but for
   std::vector<Ref<ElasticJobs::Job>> restarting_;  // those that pay for a restart, or did lately

@@ -5,7 +5,7 @@
 namespace gpusched {
 namespace {
 
-// What is left of a job is rounded up to a tick, and divided.
+// Remaining work is rounded up to a tick, and divided.
 constexpr double kMostRounding = 4.0;
 constexpr double kRelativeRounding = 1e-12;
 
@@ -124,7 +124,7 @@ void GrowthContest::pass(GrowthClaim last, StopCheck& stop) {
   stop.count(steps);
 }
 
-/// From `at` to before `end`: who goes on instead of the one so far, one after the other.
+/// From `at` to before `end`: the claims that lead, one after the other.
 void GrowthContest::pass_claims(GrowthClaim last, std::uint32_t at, std::uint32_t end) {
   for (; at < end; ++at) {
     const GrowthClaim& claim = claims_[at];
@@ -221,7 +221,7 @@ void GrowthContest::add(std::uint32_t number) {
   all_.add(claim);
 }
 
-/// Where the job stands in its block, or would stand.
+/// The position of the job in its block, or where it would be.
 std::uint32_t GrowthContest::place_of(const Block& block, JobId id) const {
   const auto at =
       std::partition_point(numbers_.begin() + block.begin, numbers_.begin() + block.end,

@@ -16,10 +16,10 @@
 
 namespace gpusched {
 
-/// What a GPU given costs beside the steps of the pass: one job changes in all lines.
+/// Cost of a GPU given, in steps of the pass: one job changes in all lines.
 inline constexpr std::size_t kStepsOfGift = 100;
 
-/// A job that could have more GPUs of the type of which it has some.
+/// A job that could have more GPUs of its present type.
 struct Contender {
   JobId id;
   int type;
@@ -50,9 +50,9 @@ struct Contender {
   }
 };
 
-/// Jobs of which each could have one GPU more. Who gets it comes out of a pass over all of them, by
-/// JobId, in which the one so far is compared with the next. Who had come so far is kept, so that a
-/// pass begins where it may differ from the last one.
+/// Jobs that could each have one more GPU. A pass over all of them by JobId compares the leader
+/// with the next job; the last leader gets the GPU. The chain of leaders is kept, so a pass starts
+/// where it may differ from the last one.
 class GrowthContest {
  public:
   /// `looks_at_all`: every pass is over all of them, which is slow and easy to read.
@@ -85,13 +85,13 @@ class GrowthContest {
   /// One of them leaves.
   void erase(JobId id);
   void note_pace(JobId id, double pace);
-  /// They compete once more, all as they were inserted but for the work that is left: that is asked
-  /// for where somebody may win.
+  /// Restarts the contest with all jobs as inserted, except their remaining work, which is read
+  /// only for possible winners.
   void renew(const State& state);
 
-  /// Who comes out of a pass, has one GPU more then, and claims again; null if there is nobody.
+  /// The winner of a pass, which then has one more GPU and claims again; null if there is none.
   [[nodiscard]] Contender* winner(StopCheck& stop);
-  /// As above, of a pass that begins with one who does not belong to them; null if that one wins.
+  /// The same for a pass that starts with an outside claim; null if that claim wins.
   [[nodiscard]] Contender* winner_from(const GrowthClaim& first, StopCheck& stop);
   /// The last winner, which has changed.
   void claim_again();
@@ -104,7 +104,7 @@ class GrowthContest {
   static constexpr std::size_t kBlocksOfGroup = 32;
   static constexpr std::uint32_t kMostInVain = 8;  // to find limits costs as much as some of these
 
-  /// What none of some contenders exceeds.
+  /// Upper bounds over some contenders.
   struct Limits {
     double shortest = kInfinity;
     double of_more = 0.0;
@@ -123,9 +123,9 @@ class GrowthContest {
     std::uint32_t begin;  // in claims_ and numbers_: its own number times kMostOfBlock
     std::uint32_t end;
     std::uint32_t place = 0;  // in order_, once that is settled
-    std::uint32_t in_vain = 0;  // times that it was gone through, since the limits were found anew
-    Limits limits = {};  // also of those who are gone
-    // For when they compete once more:
+    std::uint32_t in_vain = 0;  // passes without effect since the limits were computed
+    Limits limits = {};  // also of removed jobs
+    // State of a restart of the contest:
     bool is_stale = false;  // the claims are of an earlier time
     Time since{0};
     Limits inserted = {};  // of all as they were inserted, with the work of that time
@@ -153,7 +153,7 @@ class GrowthContest {
   }
   void remove_all() noexcept;
 
-  /// Begins at `begin_`, with one who has come so far.
+  /// Starts at `begin_` with the leader so far.
   void pass(GrowthClaim last, StopCheck& stop);
   void pass_claims(GrowthClaim last, std::uint32_t at, std::uint32_t end);
   void pass_group(Group& group, std::size_t first, std::size_t end, GrowthClaim last);
@@ -175,16 +175,16 @@ class GrowthContest {
   std::vector<Contender> contenders_;  // as they came
   std::vector<std::uint32_t> vacant_;  // of those
   std::vector<GrowthClaim> claims_;  // block by block
-  std::vector<std::uint32_t> numbers_;  // beside them: in contenders_
+  std::vector<std::uint32_t> numbers_;  // parallel to these: indices into contenders_
   std::vector<Block> blocks_;
   std::vector<std::uint32_t> vacant_blocks_;
   std::vector<std::uint32_t> order_;  // of the blocks
   std::vector<Group> groups_;
   bool is_settled_ = false;  // places and groups are those of the order
-  Limits all_;  // also of those who are gone
+  Limits all_;  // also of removed jobs
   Ref<const State> state_;
   Time now_{0};
-  // Of the last pass: who had come so far, one after the other, and where the next one begins.
+  // Of the last pass: its leaders in order, and where the next pass starts.
   std::vector<std::uint32_t> chain_;
   std::uint32_t begin_ = 0;
   std::uint32_t winner_ = 0;

@@ -10,19 +10,19 @@
 
 namespace gpusched {
 
-/// How many GPUs of each type may be left so that some jobs, one after the other, are each given
-/// what they hold: enough for all of them, and for none of them more than that.
+/// The range of free GPUs of each type in which some jobs, one after the other, would all keep
+/// their GPUs: enough for all of them, and not enough for any to get more.
 class Hysteresis {
  public:
   void begin(int num_types) { types_.assign(static_cast<std::size_t>(num_types), {}); }
 
-  /// The next job, which holds GPUs of one type, keeps them,
+  /// Adds the next job, which holds GPUs of one type and keeps them.
   void hold(const Part& held) noexcept { of(held.type).held += held.gpus; }
-  /// and before that: it would change if so many GPUs of the type were left,
+  /// Requires fewer than this many GPUs of the type to be left at this point.
   void bar(int type, int gpus) noexcept {
     of(type).below = std::min(of(type).below, of(type).held + gpus);
   }
-  /// or whatever is left.
+  /// Excludes every outcome.
   void forbid() noexcept { bar(0, 0); }
 
   [[nodiscard]] bool allow(const ElasticJobs& jobs) const noexcept {

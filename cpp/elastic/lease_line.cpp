@@ -7,7 +7,7 @@ namespace gpusched {
 namespace {
 
 constexpr std::size_t kInBlock = 24;
-/// Of all that is kept before blocks.
+/// Maximum total of usage stored before blocks.
 constexpr std::size_t kMostKept = std::size_t{1} << 24;
 
 }  // namespace
@@ -104,7 +104,7 @@ bool LeaseLine::find(const Claim& claim, SlotPlan& plan) const {
   return true;
 }
 
-/// Whether nobody behind it has to make room.
+/// Whether no job behind it has to make room.
 bool LeaseLine::fits_beside_all(const SlotPlan& plan) const {
   std::int64_t begin = 0;
   return std::all_of(plan.stretches.begin(), plan.stretches.end(), [&](const auto& known) {

@@ -11,9 +11,8 @@
 
 namespace gpusched {
 
-/// Claims to leases that are planned one after the other, each the last leases with room for it
-/// before its end. One more claim costs only the plans that it changes: what is taken before a
-/// claim is kept for blocks of them.
+/// Claims to leases that are planned in order, each on the latest leases with room before its end.
+/// One more claim costs only the plans that it changes: usage before a claim is stored per block.
 class LeaseLine {
  public:
   struct Claim {

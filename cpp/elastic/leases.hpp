@@ -8,8 +8,8 @@
 
 namespace gpusched {
 
-/// Until when jobs may hold their GPUs. When a lease ends stands with the job, too, in its
-/// `line_key`: a job that holds GPUs stands in no line.
+/// The ends of leases: until then jobs keep their GPUs. A job stores its end in `line_key`, which
+/// is free because a job with GPUs is in no line.
 class Leases {
  public:
   void clear() noexcept { leases_.clear(); }
@@ -17,10 +17,10 @@ class Leases {
   /// When the next one ends; there is one.
   [[nodiscard]] Time first_end() const { return leases_.begin()->first; }
 
-  /// Of a job that holds GPUs and is no more.
+  /// Removes a job with GPUs that has ended.
   void forget(const ElasticJobs::Job& job) { leases_.erase({Time{job.line_key}, job.id}); }
 
-  /// Takes their GPUs back from those whose lease has run out, and shows each of them.
+  /// Makes the GPUs of expired leases available and visits their jobs.
   template <class Visit>
   void end(Time now, ElasticJobs& jobs, Visit visit) {
     for (auto at = leases_.begin(); at != leases_.end() && at->first <= now;) {

@@ -45,7 +45,7 @@ class LeastFair {
     candidates_.push_back({rho, job.id, &job, nullptr});
     std::push_heap(candidates_.begin(), candidates_.end());
   }
-  /// Those that wait and whose need `fits`; `bound`: no rho in a block is greater.
+  /// Waiting jobs with a need that `fits`; `bound`: an upper bound on rho in a block.
   template <class Fits, class Bound>
   void add_waiting(const WaitingLine& waiting, Fits fits, Bound bound) {
     for (const WaitingLine::Lines::Line& line : waiting.lines().all()) {

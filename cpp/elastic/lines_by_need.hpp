@@ -18,9 +18,9 @@ namespace gpusched {
   return std::bit_cast<std::int64_t>(number + 0.0);
 }
 
-/// Jobs that wait, a line for all that need the same, each by a key that does not change while they
-/// wait, then by JobId. Whoever gives out what is left looks at as many jobs as find something in
-/// it, and else at each need once, however many wait.
+/// Waiting jobs, one line for all with the same need, ordered by a key that does not change while
+/// they wait, then by JobId. Giving out GPUs costs one look per job that fits, and one per need
+/// otherwise, however many jobs wait.
 template <class Need, class Item, class Note = NoNote>
 class LinesByNeed {
  public:
@@ -55,7 +55,7 @@ class LinesByNeed {
     if (is_new) lines_.push_back({need, {}, {}});
     return known->second;
   }
-  /// Stands in its line from the next `settle` on.
+  /// Adds an entry to its line at the next `settle`.
   void add(LineId line, Entry entry) {
     lines_[line].came.push_back(std::move(entry));
     ++size_;
@@ -72,8 +72,8 @@ class LinesByNeed {
     --size_;
   }
 
-  /// The jobs of all lines in one order, those left out that need what is not there any more: what
-  /// is left must not grow meanwhile.
+  /// The jobs of all lines in one order, without those whose need no longer fits: the free GPUs
+  /// must not grow during the walk.
   class Walk {
    public:
     explicit Walk(const LinesByNeed& lines) : lines_(&lines) {
@@ -84,13 +84,13 @@ class LinesByNeed {
       std::make_heap(heads_.begin(), heads_.end());
     }
 
-    /// The next one whose need `fits`; null if there is none.
+    /// The next job with a need that `fits`; null if there is none.
     template <class Fits>
     [[nodiscard]] const Entry* first(Fits fits) {
       while (!heads_.empty() && !fits(lines_->lines_[heads_.front().line].need)) drop_line();
       return heads_.empty() ? nullptr : &*heads_.front().at;
     }
-    /// Goes on behind it.
+    /// Advances behind it.
     void pop() {
       std::pop_heap(heads_.begin(), heads_.end());
       if ((++heads_.back().at).is_at_end()) {

@@ -8,8 +8,7 @@
 
 namespace gpusched {
 
-/// By how much more GPUs are taken than before, slot by slot from the present one on, as plans take
-/// the place of others.
+/// The change in taken GPUs, slot by slot from the present one on, as plans replace others.
 class PlanShift {
  public:
   void clear() noexcept;
@@ -29,7 +28,7 @@ class PlanShift {
   [[nodiscard]] Taken at(std::int64_t slot) const noexcept {
     return more_[static_cast<std::size_t>(slot)];
   }
-  /// That of the slots [begin, end) which lie before `slot`.
+  /// The part of the slots [begin, end) before `slot`.
   [[nodiscard]] std::span<const Taken> before(std::int64_t slot) const noexcept;
 
  private:

@@ -8,9 +8,9 @@
 namespace gpusched {
 namespace {
 
-/// A job on its way through a plan. A stretch without a change is counted as the engine counts it,
-/// from where it began, and rounded up to a tick in one place: a plan that ends with the deadline is
-/// told from one that ends a tick later.
+/// A job advancing through a plan. A stretch without a change is counted as the engine does, from
+/// its start and rounded up to a tick once, so that a plan that ends at the deadline differs from
+/// one that ends a tick later.
 class Walk {
  public:
   Walk(const Claim& claim, double work)
@@ -23,11 +23,11 @@ class Walk {
 
   [[nodiscard]] int width() const noexcept { return width_; }
   [[nodiscard]] double debt() const noexcept { return debt_; }
-  /// Of the work; more than 0 until it is done.
+  /// Remaining work; more than 0 until it is done.
   [[nodiscard]] double left() const noexcept {
     return std::max(left_, std::numeric_limits<double>::min());
   }
-  /// Time without progress at the head of a stretch on so many GPUs.
+  /// Time without progress at the start of a stretch on this many GPUs.
   [[nodiscard]] double cost(int gpus) const noexcept {
     if (gpus == width_) return debt_;
     return has_run_ ? claim_.restart : 0.0;
@@ -36,7 +36,7 @@ class Walk {
     return left_ < rate_ && static_cast<double>(ceil_ticks(left_before_ / rate_)) <= ran_;
   }
 
-  /// It goes on with so many GPUs, and pays so much first.
+  /// Continues on this many GPUs after paying this debt.
   void owe(int gpus, double debt) noexcept {
     debt_ = debt;
     width_ = gpus;
@@ -51,7 +51,8 @@ class Walk {
     has_run_ = true;
   }
 
-  /// On as it is through slots of so many ticks until the work is done, in at most so many; in how
+  /// Continues unchanged through at most this many slots until the work is done; returns the number
+  /// of slots.
   /// many it ran.
   std::int64_t run_on(std::int64_t slot_ticks, std::int64_t slots) noexcept {
     const double needed = static_cast<double>(ceil_ticks(left_before_ / rate_)) - ran_;
@@ -187,7 +188,7 @@ bool ProgressiveFilling::find_share(const Claim& claim, std::size_t share, SlotP
     const int before = walk.width();
     WidthRate on = widths[static_cast<std::size_t>(chosen)];
     if (before != on.gpus && before > 0 && before <= free) {
-      // It goes on with what it has where a change would not pay within the slot.
+      // The job keeps its width if a change would not pay within the slot.
       const int same = widest(widths, before);
       if (same >= 0 && widths[static_cast<std::size_t>(same)].gpus == before) {
         const WidthRate kept = widths[static_cast<std::size_t>(same)];
@@ -198,7 +199,7 @@ bool ProgressiveFilling::find_share(const Claim& claim, std::size_t share, SlotP
     walk.run(on, ticks);
     plan.push(on.gpus, 1);
     if (walk.is_done()) return true;
-    // It came with what it has and owed nothing: so it goes on.
+    // It already held its width and owed nothing: it continues.
     if (!is_steady || before != on.gpus || end > claim.deadline) continue;
     const std::int64_t slots = alike(static_cast<std::int64_t>(i), whole, widths, chosen);
     const std::int64_t ran = walk.run_on(slot_ticks_, slots);
@@ -217,15 +218,14 @@ std::int64_t ProgressiveFilling::alike(std::int64_t begin, std::int64_t most,
                                        std::span<const WidthRate> widths,
                                        int chosen) const noexcept {
   const auto wider = static_cast<std::size_t>(chosen + 1);
-  // What may be taken at most, and at least, where it chooses the same.
+  // The range of taken GPUs in which its choice is the same.
   const Taken high = chosen < 0 ? kMostTaken : most_beside(widths[wider - 1].gpus);
   const Taken low = wider < widths.size() ? most_beside(widths[wider].gpus) + 1 : -kMostTaken;
   return slots_within(used_, begin, most, low, high);
 }
 
 bool ProgressiveFilling::suffices(const Claim& claim, const SlotPlan& plan, double lost) const {
-  // Of a job that has run the work left is rounded up to a tick: a plan that does all but that
-  // stands.
+  // The remaining work of a job that has run is rounded up to a tick: a plan may lack one tick.
   Walk walk(claim, claim.has_run ? claim.work - 1 : claim.work);
   std::int64_t begin = now_;
   std::int64_t at = slot();

@@ -16,7 +16,7 @@ struct WidthRate {
   double rate;
 };
 
-/// What a job still needs by its deadline, and where it stands. Times in ticks.
+/// The remaining work of a job until its deadline, and its state. Times in ticks.
 struct Claim {
   double work;     ///< service left
   double restart;  ///< time without progress at each change of width, the first start excepted
@@ -68,30 +68,30 @@ struct SlotPlan {
   }
 };
 
-/// Minimum satisfactory shares by progressive filling: job after job gets, in slots of equal
-/// length, the least share of the GPUs with which it still meets its deadline beside those before
-/// it. In a slot with fewer GPUs left it has the widest of its widths that is left. Gu et al.,
-/// ElasticFlow, ASPLOS 2023, algorithm 1; restarts and one in reserve for a forced move are ours.
+/// Minimum satisfactory shares by progressive filling: each job in turn gets, in slots of equal
+/// length, the minimum share of the GPUs left by earlier jobs that meets its deadline. In a slot
+/// with fewer GPUs left it gets the largest of its widths that fits. Gu et al., ElasticFlow, ASPLOS
+/// 2023, algorithm 1; restarts and a reserve for one forced move are ours.
 class ProgressiveFilling {
  public:
   /// A plan that would take more slots is none.
   static constexpr std::int64_t kMaxSlots = 1 << 15;
 
-  /// `is_slow`: slot by slot, as its slow twin.
+  /// `is_slow`: slot by slot, as the slow reference.
   ProgressiveFilling(std::int64_t num_gpus, std::int64_t slot_ticks, bool is_slow)
       : num_gpus_(num_gpus), slot_ticks_(slot_ticks), is_slow_(is_slow) {}
 
   /// All GPUs are free from now on but for those `used`, from the present slot on; the present slot
   /// is the rest of it.
   void open(std::int64_t now, std::span<const Taken> used = {});
-  /// What a plan made earlier still takes; gives it back if `sign` is -1.
+  /// Adds the remaining usage of an earlier plan; removes it if `sign` is -1.
   void add(const SlotPlan& plan, int sign = 1);
-  /// So many GPUs more in the slots from the first one on, counted from the present one.
+  /// Adds GPUs in the slots from the first one on, counted from the present one.
   void add(std::int64_t first, std::span<const Taken> gpus);
   /// Taken until the present slot ends.
   void block(std::int64_t gpus);
-  /// Plans the least share that meets the deadline; false, and the plan is empty, if there is none.
-  /// `first`: those before are known not to.
+  /// Plans the minimum share that meets the deadline; false, with an empty plan, if there is none.
+  /// `first`: smaller shares are known to fail.
   [[nodiscard]] bool find(const Claim& claim, SlotPlan& plan, std::size_t first = 0);
   /// The same, and takes it.
   bool fill(const Claim& claim, SlotPlan& plan, std::size_t first = 0);
@@ -103,7 +103,7 @@ class ProgressiveFilling {
   /// Service that the widest share that was tried in the last `find` and did not suffice leaves
   /// undone at the deadline; 0: every share that was tried sufficed.
   [[nodiscard]] double shortfall() const noexcept { return shortfall_; }
-  /// Whether the plan does the work by the deadline even if so many ticks are lost at its head.
+  /// Whether the plan does the work by the deadline even after losing `lost` ticks at its start.
   [[nodiscard]] bool suffices(const Claim& claim, const SlotPlan& plan, double lost) const;
 
   /// From the present slot on.
@@ -125,7 +125,7 @@ class ProgressiveFilling {
 
  private:
   [[nodiscard]] bool find_share(const Claim& claim, std::size_t share, SlotPlan& plan);
-  /// What may be taken at most where so many GPUs are free.
+  /// Maximum that may be taken with this many GPUs free.
   [[nodiscard]] Taken most_beside(int gpus) const noexcept {
     return static_cast<Taken>(num_gpus_ - gpus);
   }

@@ -108,7 +108,7 @@ bool PromisingScheduler::withdraw(const State& /*state*/, JobId job) {
   return true;
 }
 
-/// Where the job stands on the type of the promise.
+/// The state of the job on the type of the promise.
 void PromisingScheduler::set_claim(const State& state, Promise& promise) const {
   const ElasticJobs::Job& job = *promise.job;
   Claim& claim = promise.claim;
@@ -138,7 +138,7 @@ void PromisingScheduler::find_promises(int type) {
                    [](const Promise* a, const Promise* b) { return a->key < b->key; });
 }
 
-/// GPUs of a type that nobody can be promised before the slot ends.
+/// GPUs of a type that cannot be promised before the slot ends.
 std::int64_t PromisingScheduler::find_blocked(const State& state, int type) const {
   if (!rules_.is_firm || state.now().count() % rules_.slot.count() == 0) return 0;
   std::int64_t gpus = 0;
@@ -148,9 +148,9 @@ std::int64_t PromisingScheduler::find_blocked(const State& state, int type) cons
   return gpus;
 }
 
-/// Plans the candidate and all promises of its type anew; where that fails, the candidate alone
-/// beside the plans that stand: if its plan takes less than `limit` GPU slots. Candidates of an
-/// instant come in the order of JobId, as promises with one key do.
+/// Replans the candidate and all promises of its type; if that fails, the candidate alone, around
+/// the existing plans, if its plan takes less than `limit` GPU slots. Candidates of an instant come
+/// in the order of JobId, like promises with the same key.
 bool PromisingScheduler::try_join(const State& state, const Promise& candidate,
                                   std::int64_t limit) {
   ReservedTimeline& own = line(candidate.type);
@@ -185,7 +185,7 @@ void PromisingScheduler::consider(const State& state, ElasticJobs::Job& job) {
   decision.until = state.jobs().deadline(job.id);
   decision.from = state.now();
   if (decision.until <= state.now()) return reject("the deadline has passed");
-  if (job.is_mixed()) return reject("no single GPU type holds the gang");
+  if (job.is_mixed()) return reject("no single GPU type fits the job");
 
   Promise best{};
   best.type = -1;
@@ -219,12 +219,12 @@ void PromisingScheduler::consider(const State& state, ElasticJobs::Job& job) {
   line(promise.type).join({&promise.claim, &promise.plan, promise.key});
   decision.is_admitted = true;
   decision.type = promise.type;
-  decision.reason = "a share of its type meets the deadline and every promise stands";
+  decision.reason = "a share of its type meets the deadline and all guarantees hold";
   decisions_.push_back(decision);
 }
 
-/// Plans that no longer suffice, because jobs were slower than they were said to be or moved
-/// against the plan, are made anew; who cannot be helped becomes best effort.
+/// Replans jobs with insufficient plans because they were slower than predicted or moved;
+/// jobs whose deadline cannot be met become best effort.
 void PromisingScheduler::renew(const State& state) {
   for (int type = 0; type < jobs_.num_types(); ++type) {
     const bool is_behind = std::any_of(promises_.begin(), promises_.end(), [&](const auto& entry) {
@@ -240,7 +240,7 @@ void PromisingScheduler::refill(const State& state, int type) {
   ProgressiveFilling& filling = ledger(type);
   filling.open(state.now().count());
   filling.block(find_blocked(state, type));
-  // Those whose plans hold keep them.
+  // Sufficient plans are kept.
   for (Promise* promise : line_) {
     if (filling.suffices(promise->claim, promise->plan, 0)) filling.add(promise->plan);
   }
@@ -284,7 +284,7 @@ void PromisingScheduler::offer(Promise& promise) {
   const auto time_left = [&](int gpus, double rate) { return cost(gpus) + claim.work / rate; };
   const int now = promise.job->wanted.empty() ? 0 : promise.job->wanted.front().gpus;
   const double without = now == 0 ? 0.0 : progress(now, promise.job->wanted_rate);
-  // What its share costs later: GPUs for a unit of service.
+  // The later cost of its share: GPUs per unit of service.
   const int share = promise.plan.most();
   double price = 0;
   for (const WidthRate& known : promise.widths) {
@@ -322,7 +322,7 @@ void PromisingScheduler::give_spare() {
   }
 }
 
-/// Those that run without a promise, by JobId.
+/// The running jobs without a promise, by JobId.
 void PromisingScheduler::find_holders() {
   holders_.clear();
   for (ElasticJobs::Job* job : jobs_.holders()) {

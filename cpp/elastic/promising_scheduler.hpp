@@ -26,16 +26,16 @@ struct PromiseRules {
   bool is_pinned;       ///< a job uses its best GPU type alone
   bool by_slack;        ///< plans are made in the order of slack instead of deadlines
   bool is_firm;         ///< best effort keeps its GPUs until the slot ends
-  /// Jobs that come in one slot are judged together as it ends, all or none; at once where nobody
-  /// has a promise.
+  /// Jobs of a slot are judged together at its end, all or none; at once if no job has a promise.
   bool by_batch = false;
 };
 
-/// Admits a job with a deadline iff GPUs can be set aside, slot by slot, so that it and every
-/// admitted job end in time, and then keeps to it while jobs run as fast as they were said to. A
-/// job stays with the type that it was admitted on. GPUs that no promise needs now go where they
-/// save most GPU time later. All other jobs are best effort, by JobId: they run on what is left,
-/// at most at their own width. Where the run's placement has no place for what is wanted, GPUs on
+/// Admits a job with a deadline iff GPUs can be reserved, slot by slot, so that it and every
+/// admitted job end in time, which holds while jobs run as fast as predicted. A job stays on the
+/// type of its admission. GPUs that no promise needs now go where they save the most GPU time
+/// later. All other jobs are best effort, by JobId: they run on what is left, at most at their own
+/// width. If the run's placement refuses a target while there are promises, GPUs on any servers are
+/// taken: fragments must not break promises.
 /// any servers are taken while there are promises: fragments must not break them.
 class PromisingScheduler : public Scheduler {
  public:

@@ -22,11 +22,11 @@ void release(Occupancy& free, const State& state, const Slot& run) {
 
 /// A server beyond these is seldom better.
 constexpr std::size_t kMostCleared = 16;
-/// What finding a place for one job costs, in steps of a simple loop.
+/// Cost of placing one job, in steps of a simple loop.
 constexpr std::size_t kStepsOfMove = 100;
-/// So many of those that could make room are looked for first: most of the time a few do.
+/// Size of the first batch of jobs that could make room: usually a few suffice.
 constexpr std::size_t kFewMovable = 64;
-/// What it costs to compare what one job holds with what it shall hold.
+/// Cost of comparing one job's allocation with its target.
 constexpr std::size_t kStepsOfLook = 10;
 
 std::size_t index_of(ServerId server) noexcept { return static_cast<std::size_t>(server); }

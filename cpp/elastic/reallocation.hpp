@@ -30,15 +30,14 @@ struct Part {
 void parts_of(const Cluster& cluster, int gpus, std::span<const Piece> pieces,
               std::vector<Part>& out);
 
-/// Turns how many GPUs of which types each job shall hold into GPUs, through the run's placement:
-/// schedulers that count GPUs need not know servers.
+/// Turns target counts of GPUs by type into GPUs, through the run's placement: schedulers that
+/// count GPUs need not know servers.
 class Reallocation {
  public:
   /// It asks `stop` whether to go on, which outlives it, or else the run's control.
   void begin(const Setup& setup, StopCheck* stop = nullptr);
 
-  /// What the job, which waits or runs, shall hold from now on; parts by ascending type. At most
-  /// once per job.
+  /// Sets the target of a waiting or running job; parts by ascending type. At most once per job.
   void add(JobId job, std::span<const Part> parts);
 
   /// The job, which runs, shall hold nothing. Of use where the others stay.
@@ -51,26 +50,26 @@ class Reallocation {
     others_.clear();
   }
 
-  /// What becomes of running jobs that were neither added nor dropped.
+  /// What happens to running jobs that were neither added nor dropped.
   enum class Others : std::uint8_t { stop, stay };
 
-  /// Running jobs that were dropped are preempted, and the others if they stop. Whose parts have not changed keep their
-  /// GPUs. The others get GPUs anew, wider first, then by JobId, each part from the placement.
-  /// Where no place is found though enough GPUs of the type are free, narrower unchanged jobs
-  /// move, the smallest first; and where jobs may be stopped, a server is cleared. Empties the list.
+  /// Preempts dropped jobs, and with `Others::stop` all jobs without a target. Jobs with unchanged
+  /// parts keep their GPUs. The others get new GPUs, wider first, then by JobId, each part from the
+  /// placement. If that fails although enough GPUs of the type are free, narrower unchanged jobs
+  /// move, the smallest first; if jobs may be stopped, a server is cleared. Empties the list.
   void apply(const State& state, Actions& actions, Others others = Others::stop);
 
   /// Whether a job may be moved to make room; all may where this is empty.
   std::function<bool(JobId)> may_move;
   /// Whether a job may lose its GPUs to one that fits nowhere else; none may where this is empty.
   std::function<bool(JobId)> may_stop;
-  /// Asked where the run's placement has no place for a job, though there are GPUs enough.
+  /// Tried if the run's placement refuses a job although there are enough GPUs.
   Ref<Placement> last_resort;
 
   /// The jobs of the last `apply` that found no place, by JobId. Those that ran go on with the
   /// GPUs they had if these are still free, and wait if not.
   [[nodiscard]] const std::vector<JobId>& refused() const noexcept { return refused_; }
-  /// Those of the last `apply` that were moved to make room, some more than once.
+  /// Jobs that the last `apply` moved to make room, maybe repeated.
   [[nodiscard]] const std::vector<JobId>& moved() const noexcept { return moved_; }
 
  private:
@@ -106,7 +105,7 @@ class Reallocation {
   void settle(const State& state, JobId job, const Allocation& allocation, Actions& actions);
   [[nodiscard]] bool defragment(const State& state, const Target& target, Actions& actions);
   [[nodiscard]] bool is_movable(const State& state, const Slot& run, const Target& target);
-  /// The smallest of those that may make room, at most so many.
+  /// The smallest jobs that may make room, at most `most`.
   void find_movable(const State& state, const Target& target, std::size_t most);
   [[nodiscard]] bool makes_room(const State& state, const Target& target, const Slot& run);
   [[nodiscard]] bool clear_server(const State& state, const Target& target, Actions& actions);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kEntriesInBlock = 8;
 
-/// Of the sum of what is done in all slots of a plan, at the most.
+/// Upper bound on the rounding error of a plan's total work.
 constexpr double kWalkRounding = 1e-9;
 
 }  // namespace
@@ -42,7 +42,7 @@ void ReservedTimeline::open_filling() {
   if (blocked_ > 0) filling_.block(blocked_);
 }
 
-/// Plans all anew, up to the first that fails.
+/// Replans all, up to the first that fails.
 void ReservedTimeline::fill_all() {
   open_filling();
   bool is_complete = true;
@@ -59,7 +59,7 @@ void ReservedTimeline::fill_all() {
   all_.assign(filling_.used().begin(), filling_.used().end());
 }
 
-/// As progressive filling does when it has come to the claim.
+/// As progressive filling does when it reaches the claim.
 void ReservedTimeline::fill(const Claim& claim, Entry& entry, std::size_t first) {
   const bool is_planned = filling_.fill(claim, entry.plan, first);
   entry.outcome = is_planned ? Outcome::planned : Outcome::failed;
@@ -113,7 +113,7 @@ bool ReservedTimeline::try_join(const Claim& claim, double key, std::int64_t lim
   if (is_slow_) {
     is_replanned_ = replan_all(claim);
   } else if (is_planned_before(place_) && plan_own(claim)) {
-    // Where that plan is too long, those behind matter only if the claim could stand beside all.
+    // If that plan is too long, later claims matter only if the claim fits around all plans.
     const bool is_short = filling_.gpu_slots(own_.plan) < limit;
     if (!is_short && !stands_beside(claim, limit)) return false;
     is_replanned_ = replan_others(claim);
@@ -124,12 +124,12 @@ bool ReservedTimeline::try_join(const Claim& claim, double key, std::int64_t lim
   return filling_.gpu_slots(plan_) < limit;
 }
 
-/// Whether it could have a plan of less than so many GPU slots beside the plans that stand.
+/// Whether it could have a plan of fewer GPU slots around the existing plans.
 bool ReservedTimeline::stands_beside(const Claim& claim, std::int64_t limit) {
   return standing_.find(claim, plan_) && standing_.gpu_slots(plan_) < limit;
 }
 
-/// All one after the other: the slow twin of `plan_own` and `replan_others`.
+/// All one after the other: the slow reference of `plan_own` and `replan_others`.
 bool ReservedTimeline::replan_all(const Claim& claim) {
   must_refill_ = true;
   open_filling();
@@ -151,13 +151,13 @@ bool ReservedTimeline::plan_own(const Claim& claim) {
   return own_.outcome == Outcome::planned;
 }
 
-/// Those behind the new claim, if it is not known that one fails.
+/// Replans the claims behind the new one, unless one is known to fail.
 bool ReservedTimeline::replan_others(const Claim& claim) {
   is_refused_as_before_ = refusals_.has(own_.plan, own_.member.key);
   return !is_refused_as_before_ && push_others(claim);
 }
 
-/// Those behind the new claim; false at the first that fails.
+/// Replans the claims behind the new one; false at the first that fails.
 bool ReservedTimeline::push_others(const Claim& claim) {
   shift_.replace({}, own_.plan);
   for (Place place = place_; place.block < blocks_.size(); ++place.block, place.index = 0) {
@@ -177,8 +177,8 @@ bool ReservedTimeline::push_others(const Claim& claim) {
       Entry& now = changes_.back().entry;
       refill(entry, now);
       if (now.outcome == Outcome::failed) return note_refusal(entry);
-      // What failed found a way where something else was free: seldom, and what comes behind it is
-      // open.
+      // A failed claim may succeed if other GPUs are free: rare, and the claims behind it are
+      // unknown.
       if (entry.outcome == Outcome::failed) return replan_all(claim);
       shift_.replace(entry.plan, now.plan);
     }
@@ -193,7 +193,7 @@ bool ReservedTimeline::note_refusal(const Entry& failed) {
   return false;
 }
 
-/// What is taken before the place, the shift included, as far as its block looks, or so many slots.
+/// The usage before the place, including the shift, for its block's horizon or this many slots.
 void ReservedTimeline::come_to(const Place& place, std::int64_t slots) {
   const Block& block = blocks_[place.block];
   slots = std::max(slots, block.slots);
@@ -230,8 +230,7 @@ void ReservedTimeline::join(const Member& member) {
   stands_as_filled_ = true;
 }
 
-/// Brings the entries to where all are planned anew beside the new claim, up to the first that
-/// fails.
+/// Updates the entries as if all were replanned with the new claim, up to the first that fails.
 void ReservedTimeline::apply(const Member& member) {
   shift_.clear();
   if (own_.outcome == Outcome::planned) shift_.replace({}, own_.plan);
@@ -250,7 +249,7 @@ void ReservedTimeline::apply(const Member& member) {
       if (has_failed) forget_from({index, change->place.index + 1});
     }
     if (is_touched) describe(blocks_[index]);
-    // What follows an entry that fails is not planned.
+    // Entries behind a failed one are not planned.
     if (has_failed || !is_planned_before({index + 1, 0})) break;
     const bool is_last = index + 1 == blocks_.size();
     auto& next = is_last ? all_ : blocks_[index + 1].before;
@@ -376,8 +375,8 @@ bool ReservedTimeline::is_unchanged_at(const Entry& entry, int gpus, std::int64_
                      [&](const WidthRate& width) { return fits_alike(width.gpus); });
 }
 
-/// Plans an entry anew that had another plan before the shift. Shares that failed are not tried
-/// again where all the GPUs that come free do not make up for what they left undone.
+/// Replans an entry whose plan differed before the shift. Shares that failed are skipped if all
+/// GPUs that come free cannot make up for the missing work.
 void ReservedTimeline::refill(const Entry& before, Entry& entry) {
   const Claim& claim = *entry.member.claim;
   double left = before.shortfall;
@@ -393,8 +392,8 @@ void ReservedTimeline::refill(const Entry& before, Entry& entry) {
   if (entry.shortfall == 0) entry.shortfall = left;
 }
 
-/// Service that the shift adds at most from a slot on, where the widest of the first so many widths
-/// that is free is taken.
+/// Upper bound on the service that the shift adds from a slot on, if the widest free one of the
+/// first `num_widths` widths is taken.
 double ReservedTimeline::gained(const Claim& claim, std::size_t num_widths,
                                 std::int64_t begin) const {
   if (shift_.num_freed() == 0) return 0;

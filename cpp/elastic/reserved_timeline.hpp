@@ -12,8 +12,8 @@
 
 namespace gpusched {
 
-/// Plans of newcomers beside which not all claims of a line could be planned. Where a plan comes
-/// again ahead of the first claim that it pushes aside, all goes the same way.
+/// Plans of newcomers that made some claim of a line fail. The same plan ahead of the first claim
+/// that it displaces fails again.
 class RefusalCache {
  public:
   /// Keys of claims.
@@ -38,22 +38,22 @@ class RefusalCache {
   std::multimap<double, ByPlan::iterator> by_failed_;
 };
 
-/// Claims in the order in which progressive filling serves them, and the plans that they would have
-/// if all were planned anew now, so that one more claim costs only the plans that it changes. What
-/// is taken before a claim is kept for blocks of them; a claim keeps its plan for sure where no
-/// width of it fits that did not fit before, and none stops to fit that it took or might have taken.
+/// Claims in the order of progressive filling, with the plans that a complete replanning would give
+/// them, so that one more claim costs only the plans that it changes. GPUs taken before a claim are
+/// stored per block; a claim certainly keeps its plan if no width fits that did not fit before, and
+/// every width that it used or might have used still fits.
 class ReservedTimeline {
  public:
   static constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
-  /// A claim that joined, and where its plan stands. Both outlive the line.
+  /// A joined claim and its plan. Both outlive the line.
   struct Member {
     const Claim* claim = nullptr;
     SlotPlan* standing = nullptr;
     double key = 0.0;  ///< ascending; behind those with an equal one
   };
 
-  /// `is_slow`: as its slow twin.
+  /// `is_slow`: as the slow reference.
   ReservedTimeline(std::int64_t num_gpus, std::int64_t slot_ticks, bool is_slow)
       : num_gpus_(num_gpus),
         slot_ticks_(slot_ticks),
@@ -67,23 +67,23 @@ class ReservedTimeline {
   void open(std::int64_t now, std::int64_t blocked, std::span<const Member> members);
   void close() noexcept;
 
-  /// Whether the claim could join with a plan of less than `limit` GPU slots: beside all others,
-  /// planned anew, or else beside the plans that stand. Valid until the next call of any of these.
+  /// Whether the claim could join with a plan of less than `limit` GPU slots: with all others
+  /// replanned, or else around the existing plans. Valid until the next call of any of these.
   [[nodiscard]] bool try_join(const Claim& claim, double key, std::int64_t limit = kNoLimit);
   /// The plan of the last claim that could.
   [[nodiscard]] const SlotPlan& plan() const noexcept { return plan_; }
-  /// The last claim joins, its plan stands, and those of the others as they were found.
+  /// Adds the last tried claim with its plan, and sets the plans of the others as found.
   void join(const Member& member);
 
  private:
   enum class Outcome : std::uint8_t { planned, failed, unknown };
   struct Entry {
     Member member;
-    SlotPlan plan{};  ///< if all are planned anew: of those before the first that fails
+    SlotPlan plan{};  ///< if all are replanned: of those before the first failure
     Outcome outcome = Outcome::unknown;
     std::size_t share = 0;  ///< no width beyond it was looked for
-    /// What the widest share that did not suffice leaves undone, at least; it looked at all until
-    /// the deadline. 0: none was tried.
+    /// Lower bound on the work that the widest insufficient share leaves undone by the deadline. 0:
+    /// none was tried.
     double shortfall = 0;
 
     /// Where changes cost something less may be more.
@@ -145,7 +145,7 @@ class ReservedTimeline {
   std::int64_t num_gpus_;
   std::int64_t slot_ticks_;
   bool is_slow_;
-  ProgressiveFilling standing_;  // what the standing plans take
+  ProgressiveFilling standing_;  // the usage of the existing plans
   ProgressiveFilling filling_;
   std::int64_t now_ = 0;
   std::int64_t blocked_ = 0;
@@ -159,7 +159,7 @@ class ReservedTimeline {
   SlotPlan plan_;
   Entry own_;
   bool is_replanned_ = false;
-  bool is_refused_as_before_ = false;  // those behind were not looked at
+  bool is_refused_as_before_ = false;  // the claims behind were not examined
   bool must_refill_ = false;
   std::vector<Change> changes_;
   PlanShift shift_;

@@ -13,13 +13,13 @@
 
 namespace gpusched {
 
-/// The jobs that hold GPUs, in the order of a key. Where all GPUs are given out anew, blocks of
-/// neighbors that would each be given what they hold are passed over.
+/// The jobs that hold GPUs, in the order of a key. When all GPUs are given out again, blocks of
+/// neighbors whose jobs would all keep their GPUs are skipped.
 class RunningByKey {
  public:
   using Entry = WaitingLine::Entry;
 
-  /// `looks_at_all`: nobody is passed over, which is slow and easy to read.
+  /// `looks_at_all`: skips nothing; slow but simple.
   void begin(bool looks_at_all) {
     looks_at_all_ = looks_at_all;
     line_.clear();
@@ -44,14 +44,14 @@ class RunningByKey {
     }
     line_.insert_all(came_);
     if (came_.size() <= line_.size() / 2) return;
-    // A concurrency has come, which took long as it is: it is not for the next decision to look at all.
+    // Recomputing the concurrency was costly enough; the next decision should not visit all jobs.
     for (const auto& block : line_.blocks()) block.note.limits(jobs, block.entries, limit);
   }
 
-  /// What was taken back is given to those in the line and to those that wait, in one order, in
-  /// which the keys of those that wait count for `lag` more. `limit` tells Hysteresis when a job is
-  /// given what it holds, which must depend on what is left alone; all others are handed to `give`,
-  /// and want nothing before.
+  /// Gives the available GPUs to these and the waiting jobs in one order, in which the keys of
+  /// waiting jobs count for `lag` more. `limit` sets the Hysteresis within which a job keeps its
+  /// GPUs, and may depend only on what is left; all others are passed to `give`, and have no target
+  /// before.
   template <class Limit, class Give>
   void give_out(ElasticJobs& jobs, const WaitingLine& waiting, Time lag, Limit limit, Give give) {
     WaitingLine::Lines::Walk others(waiting.lines());
@@ -83,7 +83,7 @@ class RunningByKey {
   }
 
  private:
-  /// What is known of a block, worked out where it is asked for.
+  /// The summary of a block, computed on demand.
   class Note {
    public:
     void add(const Entry& /*entry*/) noexcept { is_known_ = false; }

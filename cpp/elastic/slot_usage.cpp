@@ -46,7 +46,7 @@ bool keeps_plans(const TakenAround& around, std::int64_t first,
     const int is_touched = more != 0;
     const int is_scarce = most > around.all - around.most;  // not all fits that did
     const int is_there = least <= around.all - around.least;  // something does
-    const int is_other = (most > around.all) | (more < 0);  // what was taken does not, or more does
+    const int is_other = (most > around.all) | (more < 0);  // a fit or a misfit changes
     return is_touched & is_scarce & is_there & (is_other | may_be_more);
   };
   const auto begin = static_cast<std::size_t>(first);

@@ -24,10 +24,10 @@ void add_taken(std::vector<Taken>& taken, std::int64_t first, std::span<const Ta
 
 /// Which widths a stretch of plans in a row may ask for, and what the others leave.
 struct TakenAround {
-  std::span<const Taken> before;  ///< what is taken before the first of the plans
+  std::span<const Taken> before;  ///< usage before the first of the plans
   std::span<const Taken> after;   ///< and after the last
   Taken all;                      ///< GPUs there are
-  int least;                      ///< the narrowest width that was asked for
+  int least;                      ///< the narrowest width tried
   int most;                       ///< and the widest
   bool is_monotone;               ///< where less is free and what they have is, plans stay
 };

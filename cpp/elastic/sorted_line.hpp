@@ -9,16 +9,16 @@
 
 namespace gpusched {
 
-/// What is known of a block where nothing is.
+/// An empty summary of a block.
 struct NoNote {
   template <class Entry>
   void add(const Entry& /*entry*/) noexcept {}
 };
 
-/// Entries in order, all different, in blocks of neighbors: who comes or goes moves the rest of its
-/// block alone, and a walk reads memory in a row. A `Note` says something of all entries of a block,
-/// so that a search may pass over it: it is told who comes and, if it asks for that, who goes; else it
-/// must stay true when somebody goes.
+/// A sorted sequence of distinct entries in blocks of neighbors: an insertion or removal moves only
+/// the rest of its block, and a walk reads contiguous memory. A `Note` summarises a block so that a
+/// search may skip it: it is updated at insertions and, if it asks for that, at removals; otherwise
+/// it must stay true after a removal.
 template <class Entry, class Note = NoNote, std::size_t kMostOfBlock = 128>
 class SortedLine {
  public:
@@ -56,7 +56,7 @@ class SortedLine {
   [[nodiscard]] Cursor begin() const noexcept { return Cursor(blocks_); }
   /// None is empty.
   [[nodiscard]] const std::vector<Block>& blocks() const noexcept { return blocks_; }
-  /// Those that do not end before an entry, or what entries are compared with.
+  /// The entries that do not end before an entry, or another comparable value.
   template <class Place>
   [[nodiscard]] std::span<const Block> blocks_from(const Place& place) const {
     return {block_of(blocks_, place), blocks_.end()};
@@ -106,14 +106,14 @@ class SortedLine {
     }
   }
 
-  /// The one that stands where this one does in the order.
+  /// Replaces the equivalent entry, which must exist.
   void replace(const Entry& entry) {
     const auto at = block_of(blocks_, entry);
     *std::lower_bound(at->entries.begin(), at->entries.end(), entry) = entry;
     note_all(*at);
   }
 
-  /// One that stands in the line.
+  /// Removes an entry, which must exist.
   void erase(const Entry& entry) {
     const auto at = block_of(blocks_, entry);
     at->entries.erase(std::lower_bound(at->entries.begin(), at->entries.end(), entry));
@@ -123,7 +123,7 @@ class SortedLine {
   }
 
  private:
-  /// From so many on, and from this part of the line on, entries that come are merged in one go.
+  /// From this number, and this part of the line, on, insertions are merged at once.
   static constexpr std::size_t kFew = 16;
 
   /// Blocks of a long line are longer, lest there be too many to move where one more comes.

@@ -14,9 +14,9 @@
 
 namespace gpusched {
 
-/// The least that a job can run on.
+/// The minimum GPUs that a job can run on.
 struct LeastGpus {
-  TypeMask together = 0;    ///< types that complete each other to one gang; 0: one type holds it
+  TypeMask together = 0;    ///< types that hold the job only in combination; 0: one type does
   std::vector<Part> parts;  ///< of each type, or of those together; never empty
 
   /// GPUs of its narrowest configuration.
@@ -27,17 +27,17 @@ struct LeastGpus {
   auto operator<=>(const LeastGpus&) const = default;
 };
 
-/// What the ratios of some waiting jobs stay below while nobody joins them. The ratio of a job is
-/// that of the time since its arrival and the time it has left, over its time alone: it grows by one
-/// over its time alone, and the greatest by no more than the fastest of all.
+/// An upper bound on the ratios of some waiting jobs until a job joins. The ratio of a job is (time
+/// since its arrival + remaining time) / time alone: it grows by 1 / time alone, and the maximum
+/// grows at most as fast as the fastest of all.
 class RatioBound {
  public:
   template <class Entry>
   void add(const Entry& /*entry*/) noexcept {
     is_known_ = false;
   }
-  /// All of them are measured anew, now. `job_ticks`: the number of jobs summed over the ticks so far,
-  /// where the mean of that number over the life of each job (`concurrency`) is measured as well.
+  /// Restarts the bound at `now`. `job_ticks`: the number of jobs summed over the ticks so far, if
+  /// the mean of that number over the life of each job (`concurrency`) is measured too.
   void begin(Time now, double job_ticks) noexcept {
     *this = {};
     is_known_ = true;
@@ -53,7 +53,7 @@ class RatioBound {
   }
 
   [[nodiscard]] double ratio(Time now) const noexcept { return at(now, ratio_, growth_); }
-  /// The least, and since when.
+  /// The lowest concurrency, and since when.
   [[nodiscard]] double concurrency() const noexcept { return concurrency_; }
   [[nodiscard]] double job_ticks() const noexcept { return job_ticks_; }
   [[nodiscard]] Time from() const noexcept { return from_; }
@@ -79,8 +79,8 @@ class RatioBound {
   double job_ticks_ = 0;
 };
 
-/// The jobs that hold no GPUs, by a key that does not change while they wait, then by JobId; those
-/// that need the same in one line, so that who fits nowhere costs no look at the job.
+/// The jobs without GPUs, by a key that does not change while they wait, then by JobId; one line
+/// per need, so that jobs that cannot fit are skipped together.
 class WaitingLine {
  public:
   using Lines = LinesByNeed<LeastGpus, Ref<ElasticJobs::Job>, RatioBound>;
@@ -90,14 +90,14 @@ class WaitingLine {
   [[nodiscard]] bool empty() const noexcept { return lines_.empty(); }
   [[nodiscard]] const Lines& lines() const noexcept { return lines_; }
 
-  /// Takes up jobs that hold nothing; `key` says where they stand.
+  /// Adds jobs without GPUs; `key` gives their order.
   template <class Jobs, class Key>
   void add(const Jobs& jobs, Key key) {
     for (ElasticJobs::Job* job : jobs) append(*job, key(*job));
     lines_.settle();
   }
 
-  /// A job that waits is no more.
+  /// Removes a waiting job that has ended.
   void forget(ElasticJobs::Job& job) { remove(job); }
 
   /// After ElasticJobs::apply, of those that were touched: those that hold GPUs now leave, those that
@@ -115,8 +115,8 @@ class WaitingLine {
     lines_.settle();
   }
 
-  /// The jobs that wait, and others that are in order as well, in one order: of those that wait only
-  /// those that find enough in what is left, which must not grow meanwhile.
+  /// The waiting jobs, merged with other sorted jobs: of the waiting ones only those that fit into
+  /// the GPUs left, which must not grow during the walk.
   class Walk {
    public:
     Walk(const ElasticJobs& jobs, const WaitingLine& waiting, std::span<const Entry> others)
@@ -126,7 +126,7 @@ class WaitingLine {
       if (jobs_->all_left() == 0) return nullptr;
       return next([&](const LeastGpus& need) { return need.is_left(*jobs_); });
     }
-    /// As above, of those that wait the next whose need `fits`.
+    /// The same for waiting jobs: the next one with a need that `fits`.
     template <class Fits>
     [[nodiscard]] ElasticJobs::Job* next(Fits fits) {
       const Entry* waiting = waiting_.first(fits);

@@ -13,8 +13,8 @@
 
 namespace gpusched {
 
-/// Where everybody has its least width on the type where it is fastest, and nobody grows before all
-/// have that, a decision is about those alone who grow: who neither grows nor grew is not looked at.
+/// If each job has its minimum width on its fastest type, and none grows before all have that, a
+/// decision concerns only jobs that grow or grew; the others are not visited.
 class WidthGrowth {
  public:
   void begin(const Setup& setup);
@@ -24,12 +24,12 @@ class WidthGrowth {
     if (entries_.size() <= id) entries_.resize(id + 1);
     changed_.push_back(id);
   }
-  /// A job that was noted is no more; ElasticJobs still knows it.
+  /// Removes a noted job that has ended; ElasticJobs still knows it.
   void forget(const ElasticJobs::Job& job);
 
   /// Takes up those that were noted, as their runs are now: before any of them is changed again.
   void take_up_changed(const State& state, ElasticJobs& jobs);
-  /// Gives out all GPUs; false, and nothing is done, where more is to be decided than who grows.
+  /// Gives out all GPUs; false, without effect, if more than growth must be decided.
   [[nodiscard]] bool give_out(const State& state, ElasticJobs& jobs, StopCheck& stop);
 
  private:

@@ -8,11 +8,11 @@ namespace gpusched {
 
 enum class EventKind : std::uint8_t { start, preempt, resize, finish, reject, cancel };
 
-/// What users call them, in the order of EventKind.
+/// Public names, in the order of EventKind.
 inline constexpr const char* kEventNames[] = {"start",  "preempt", "resize",
                                               "finish", "reject",  "cancel"};
 
-/// What happened to a job at an instant.
+/// An event of a job at an instant.
 struct Event {
   EventKind kind;
   JobId job;

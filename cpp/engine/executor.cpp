@@ -18,7 +18,7 @@ void Executor::check_width(JobId job, const Allocation& allocation) const {
   const int gpus = allocation.gpus;
   if (gpus == state_->jobs().gpus(job)) return;
   if (gpus >= state_->min_gpus(job) && gpus <= state_->max_gpus(job)) return;
-  if (!state_->speed().is_elastic()) fail(job, "the allocation is not the whole gang");
+  if (!state_->speed().is_elastic()) fail(job, "the allocation must have all GPUs of the job");
   fail(job, ("a width of " + std::to_string(gpus) + " GPUs is outside its limits").c_str());
 }
 
@@ -31,7 +31,7 @@ void Executor::check_piece(JobId job, const Piece& piece) const {
   if (demand != nullptr && demand->is_share()) {
     const bool exists =
         static_cast<int>(std::bit_width(piece.mask)) <= free.cluster().gpus(piece.server);
-    if (!exists || !free.is_free({&piece, 1}, *demand)) fail(job, "its share is not free");
+    if (!exists || !free.is_free({&piece, 1}, *demand)) fail(job, "the GPU share is not free");
     return;
   }
   if ((piece.mask & ~free.free_mask(piece.server)) != 0) fail(job, "a GPU is not free");
@@ -44,8 +44,8 @@ void Executor::check_gang(JobId job, const Allocation& allocation) const {
   const Occupancy& free = state_->occupancy();
   check_width(job, allocation);
   if (free.is_pooled()) {
-    if (!allocation.pieces.empty()) fail(job, "a pool has no servers to name");
-    if (free.num_free() < allocation.gpus) fail(job, "more GPUs than are free");
+    if (!allocation.pieces.empty()) fail(job, "an allocation in a pool must not name servers");
+    if (free.num_free() < allocation.gpus) fail(job, "the allocation has more GPUs than are free");
     return;
   }
   int sum = 0;
@@ -56,7 +56,7 @@ void Executor::check_gang(JobId job, const Allocation& allocation) const {
   const Cluster& cluster = free.cluster();
   for (const Piece& piece : allocation.pieces) {
     if (piece.server < 0 || piece.server >= free.cluster().num_servers()) {
-      fail(job, "there is no such server");
+      fail(job, "unknown server");
     }
     is_sorted = is_sorted && piece.server > previous;
     previous = piece.server;
@@ -65,21 +65,21 @@ void Executor::check_gang(JobId job, const Allocation& allocation) const {
       fail(job, "the GPU type is not allowed");
     }
     if (per_node > 0 && piece.gpus != per_node) {
-      fail(job, "the GPUs on a server are not its gpus_per_node");
+      fail(job, "each server must have gpus_per_node GPUs of the job");
     }
     if (cluster.has_parts() &&
         cluster.type(piece.server) != cluster.type(allocation.pieces.front().server)) {
-      fail(job, "its GPUs are of several types");
+      fail(job, "all its GPUs must be of one type");
     }
     sum += piece.gpus;
   }
-  if (sum != allocation.gpus) fail(job, "the allocation is not the whole gang");
+  if (sum != allocation.gpus) fail(job, "the allocation must have all GPUs of the job");
   if (!is_sorted) fail(job, "the servers of an allocation must be named once each, in order");
   if (!state_->has_progress() || !state_->speed().is_elastic()) return;
   const double seconds =
       state_->speed().iteration_s({job, allocation.pieces, allocation.ranks, {}});
   if (!(seconds < kInfinity)) {
-    fail(job, "the speed knows no way to run it there");
+    fail(job, "the speed cannot run it on this allocation");
   }
 }
 
@@ -87,7 +87,7 @@ void Executor::check_gang(JobId job, const Allocation& allocation) const {
   if (!state_->is_waiting(job)) fail(job, "only a waiting job can start");
   check_gang(job, allocation);
   if (state_->has_just_stopped(job) && !has_changed_policy_) {
-    fail(job, "stopped in this decision and cannot start in it");
+    fail(job, "stopped in this decision, so it cannot start in it");
   }
   begin_run(state_->take_slot(), job, allocation);
   note(EventKind::start, job);
@@ -136,7 +136,7 @@ void Executor::begin_run(std::uint32_t id, JobId job, const Allocation& allocati
   }
 }
 
-/// The work that so many preemptions of the job add.
+/// The work added by this many preemptions of the job.
 Time Executor::redone(JobId job, int gpus, std::int32_t preemptions) const {
   const Time each = state_->jobs().restart_cost(job) + rule_.extra(gpus);
   if (!rule_.on_work || preemptions == 0 || each == Time{0}) return Time{0};
@@ -152,7 +152,7 @@ void Executor::take_up(JobId job, Time attained, Time added) {
     const int gpus = state_->jobs().gpus(job);
     added = rule_.overrun + redone(job, gpus, state_->record(job).preemptions);
   }
-  // Who has had all that was known of him is about to end.
+  // A job that has had all its known service is about to end.
   added = std::max(added, attained + kTick - state_->jobs().service(job));
   if (added > Time{0}) state_->history_of(job).redo = added;
 }
@@ -190,12 +190,13 @@ Slot& Executor::running_slot(JobId job, const char* verb) {
 void Executor::check_stop(const Slot& slot, const char* verb) const {
   if (slot.start != state_->now()) return;
   if (std::find(found_.begin(), found_.end(), slot.job) != found_.end()) return;
-  fail(slot.job, (std::string("started in this decision and cannot ") + verb + " in it").c_str());
+  fail(slot.job,
+       (std::string("started in this decision, so it cannot ") + verb + " in it").c_str());
 }
 
 void Executor::suspend(JobId job) {
   Slot& slot = running_slot(job, "be suspended");
-  if (slot.is_suspended) fail(job, "is suspended already");
+  if (slot.is_suspended) fail(job, "is already suspended");
   check_stop(slot, "stop");
   slot.is_suspended = true;
   state_->release(slot);
@@ -279,7 +280,7 @@ void Executor::resize(JobId job, const Allocation& allocation) {
   check_stop(slot, "change");
   if (allocation.gpus != state_->jobs().gpus(job) && !state_->speed().is_elastic()) {
     fail_input("resize: job " + std::to_string(job) +
-               " runs under a speed that knows its run time for its own width alone");
+               " cannot change its width: the speed is not elastic");
   }
   if (allocation.gpus == slot.gpus && allocation.pieces == slot.pieces) {
     fail(job, "a resize must change its GPUs");
@@ -302,7 +303,7 @@ void Executor::resize(JobId job, const Allocation& allocation) {
 void Executor::wake(Time at) {
   if (at <= state_->now()) {
     throw InvariantError("at " + std::to_string(state_->now().count()) +
-                         " us: a wake-up must lie ahead");
+                         " us: a wake-up must be in the future");
   }
   wake_ = std::min(wake_, at);
 }

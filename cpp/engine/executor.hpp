@@ -31,7 +31,7 @@ class Executor final : public Actions {
   void resize(JobId job, const Allocation& allocation) override;
   void wake(Time at) override;
 
-  /// The decision that was asked for; kNever if none was.
+  /// The requested decision; kNever if none.
   [[nodiscard]] Time wake_up() const noexcept { return wake_; }
   /// A decision begins. `is_timer`: nothing else happened at its instant.
   void begin_decision(bool is_timer) noexcept {

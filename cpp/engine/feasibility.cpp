@@ -24,7 +24,8 @@ void Feasibility::begin(Placement& placement, std::uint64_t seed, const Schedule
     control.check();
     if (classes.types(id) == state_->cluster().all_types()) continue;
     fail_input("placement: job " + std::to_string(classes.example(id)) +
-               " allows only some GPU types, and one pool has no types");
+               " allows only some GPU types, but a single pool has no types; use another "
+               "placement");
   }
 }
 
@@ -55,44 +56,44 @@ void Feasibility::ask(Placement& placement, const Occupancy& empty, const RunCon
 
 void Feasibility::check_demands(const Placement& placement, const Scheduler& scheduler) const {
   if (scheduler.chooses_gpus()) {
-    fail_input("cpu, memory, gpu_share: the policy chooses GPUs itself and knows nothing else");
+    fail_input("cpu, memory, gpu_share: not supported by this policy, which chooses GPUs itself");
   }
   if (!placement.has(Flag::demands) ||
       (state_->jobs().has_shares() && !placement.has(Flag::shares))) {
-    fail_input("cpu, memory, gpu_share: the placement knows nothing but whole GPUs");
+    fail_input("cpu, memory, gpu_share: the placement supports whole GPUs only");
   }
   // Tasks that ask for no GPU can be filled into servers, and orders and queues count in GPUs.
   for (JobId job = 0; job < state_->jobs().num_jobs(); ++job) {
     if (state_->jobs().gpus(job) > 0) continue;
-    fail_input("gpus: row " + std::to_string(job) + " is 0; a job of a run needs at least 1");
+    fail_input("gpus: row " + std::to_string(job) + " is 0; it must be at least 1");
   }
   if (state_->jobs().has_shares() && !state_->speed().has(Flag::shares)) {
-    fail_input("gpu_share: the speed knows nothing of jobs that share a GPU; use fixed");
+    fail_input("gpu_share: the speed does not support jobs that share a GPU; use fixed");
   }
 }
 
 void Feasibility::check_parts(const Placement& placement, const Scheduler& scheduler) const {
   constexpr const char* kServers = "servers with GPUs of several types: ";
-  if (placement.is_pooled()) fail_input(kServers + std::string("one pool knows no types"));
+  if (placement.is_pooled()) fail_input(kServers + std::string("a single pool has no types"));
   if (scheduler.chooses_gpus() || scheduler.has(Flag::elastic)) {
     fail_input(kServers + std::string("the policy chooses the types or the GPUs of jobs itself"));
   }
   if (!state_->speed().is_fixed() && !state_->speed().has(Flag::linkless)) {
     fail_input(kServers +
-               std::string("they share network cards, of which the speed knows nothing"));
+               std::string("they share network cards, which the speed does not support"));
   }
 }
 
 void Feasibility::check_gpus_per_node(const Placement& placement,
                                       const Scheduler& scheduler) const {
   if (scheduler.chooses_gpus()) {
-    fail_input("gpus_per_node: the policy chooses GPUs itself and does not obey it");
+    fail_input("gpus_per_node: not supported by this policy, which chooses GPUs itself");
   }
   if (scheduler.has(Flag::elastic)) {
-    fail_input("gpus_per_node: the policy may change how many GPUs jobs have and does not obey it");
+    fail_input("gpus_per_node: not supported by this policy, which may change the GPUs of jobs");
   }
   if (!placement.has(Flag::demands)) {
-    fail_input("gpus_per_node: the placement does not obey it");
+    fail_input("gpus_per_node: not supported by this placement");
   }
 }
 

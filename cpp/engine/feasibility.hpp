@@ -18,12 +18,12 @@ class Feasibility {
  public:
   explicit Feasibility(const State& state) : state_(state) {}
 
-  /// Before the run, whose cluster is empty; begins the placement. Throws InvalidInput where the
-  /// placement, the scheduler or the speed cannot handle what jobs ask for.
+  /// Call before the run, while the cluster is empty; begins the placement. Throws InvalidInput if
+  /// the placement, the scheduler or the speed does not support the jobs.
   void begin(Placement& placement, std::uint64_t seed, const Scheduler& scheduler,
              const RunControl& control);
-  /// Judges as is right for this scheduler from now on, in the midst of the run. Where it throws, as
-  /// `begin` does, it judges as before.
+  /// Judges for this scheduler from now on, during the run. If it throws, as `begin` does, nothing
+  /// changes.
   void follow(Placement& placement, const Scheduler& scheduler, const RunControl& control);
 
   /// Why the job can never run; `none` if it can.

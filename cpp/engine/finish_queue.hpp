@@ -37,8 +37,8 @@ class FinishQueue {
     }
   }
 
-  /// As `set`, but nothing is asked before `settle`: of many that move together the paths are not
-  /// walked, and all nodes are decided once.
+  /// As `set`, but takes effect at `settle`: if many slots move together, all nodes are decided
+  /// once instead of walking every path.
   void move(std::uint32_t slot, Time at) {
     if (++num_moving_ <= most_paths_) {
       set(slot, at);
@@ -60,10 +60,10 @@ class FinishQueue {
   /// The next end of a run; kNever if nothing runs.
   [[nodiscard]] Time next() const noexcept { return Time{ends_[1]}; }
 
-  /// The slot whose run ends next; there is one.
+  /// The slot with the next end; the queue must not be empty.
   [[nodiscard]] std::uint32_t next_slot() const noexcept { return slots_[1]; }
 
-  /// Takes out and visits the slots whose runs end now, in ascending order.
+  /// Removes and visits the slots that end now, in ascending order.
   template <class Visit>
   void take(Time now, Visit visit) {
     while (next() == now) {
@@ -107,8 +107,8 @@ class FinishQueue {
   std::size_t num_moving_ = 0;  // since `settle`
   std::size_t most_paths_ = 1;  // more of them take longer than all nodes
   bool is_settled_ = true;
-  /// The end at each node and whose it is. The root is node 1, the sides of node n are 2n and 2n + 1,
-  /// and the leaves are the last half.
+  /// The end at each node, and its slot. Node 1 is the root, nodes 2n and 2n + 1 are the children
+  /// of node n, and the leaves are the last half.
   std::vector<std::int64_t> ends_ = std::vector<std::int64_t>(2, kNever.count());
   std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(2);
 };

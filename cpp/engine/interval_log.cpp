@@ -18,7 +18,7 @@ bool is_same_interval(const IntervalRow& a, const IntervalRow& b) {
   return a.job == b.job && a.start_us == b.start_us;
 }
 
-/// Of rows in order: where an interval goes on as the one before it, that one has the time of both.
+/// Joins sorted rows: an interval that continues the one before it becomes part of it.
 void join_touching(std::vector<IntervalRow>& rows) {
   const auto goes_on = [](const IntervalRow& before, const IntervalRow& row) {
     return before.job == row.job && before.end_us == row.start_us && before.server == row.server &&

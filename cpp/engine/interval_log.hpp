@@ -21,7 +21,7 @@ struct IntervalRow {
   GpuMask mask;
 };
 
-/// Who held which GPUs when, appended as allocations end.
+/// The intervals in which jobs held GPUs, appended as allocations end.
 class IntervalLog {
  public:
   /// Nothing where the job has not held them for a tick: the run ends where it began.
@@ -37,7 +37,7 @@ class IntervalLog {
   /// The job of the interval that was appended last; there is one.
   [[nodiscard]] JobId last_job() const noexcept { return intervals_.back().job; }
 
-  /// What an interval with so many pieces takes at least.
+  /// Minimum bytes of an interval with this many pieces.
   static constexpr std::size_t bytes_of(std::size_t num_pieces) noexcept {
     return sizeof(Interval) + num_pieces * sizeof(Piece);
   }

@@ -10,8 +10,8 @@
 
 namespace gpusched {
 
-/// Which gangs share a link of the network, and so slow each other down. A gang that joins or leaves
-/// marks its links as changed.
+/// The multi-server jobs on each link of the network, which slow each other down. A job that joins
+/// or leaves marks its links as changed.
 class LinkSharers {
  public:
   struct Membership {
@@ -19,10 +19,10 @@ class LinkSharers {
     std::uint32_t position;  ///< among the guests, so that it leaves in one step
   };
 
-  /// Without places there is no network, and no gang shares anything.
+  /// With zero places there is no network, and jobs never interact.
   explicit LinkSharers(std::size_t num_places) : places_(num_places) {}
 
-  /// The gang of the slot joins all links that it crosses.
+  /// The job of the slot joins all links that it crosses.
   void enter(std::uint32_t slot, JobId job, std::span<const Crossing> crossings) {
     if (slot >= stays_.size()) stays_.resize(slot + 1);
     auto& stays = stays_[slot];
@@ -39,7 +39,7 @@ class LinkSharers {
     }
   }
 
-  /// The gang of the slot leaves them.
+  /// The job of the slot leaves them.
   void leave(std::uint32_t slot) {
     if (places_.empty() || slot >= stays_.size()) return;
     for (const Membership& stay : stays_[slot]) {
@@ -53,7 +53,7 @@ class LinkSharers {
     stays_[slot].clear();
   }
 
-  /// Where the gang of the slot is.
+  /// The links of the job of the slot.
   [[nodiscard]] std::span<const Membership> of(std::uint32_t slot) const noexcept {
     return slot < stays_.size() ? std::span<const Membership>(stays_[slot])
                                 : std::span<const Membership>();
@@ -63,7 +63,7 @@ class LinkSharers {
     return places_[static_cast<std::size_t>(link)].guests;
   }
 
-  /// Visits the places that somebody has come to or left since the last call.
+  /// Visits the places with a change since the last call.
   template <class Visit>
   void take_changed(Visit visit) {
     for (const LinkId link : changed_) {

@@ -34,8 +34,7 @@ std::string list_of(std::vector<JobId> jobs) {
 }
 
 [[noreturn]] void fail(const State& state, const std::string& what) {
-  fail_input("at " + std::to_string(state.now().count()) +
-             " us: the run goes round without getting on: " + what);
+  fail_input("at " + std::to_string(state.now().count()) + " us: no progress (livelock): " + what);
 }
 
 }  // namespace
@@ -103,8 +102,8 @@ void Livelock::fail_for_turns(const State& state, const Turns& turns, const Turn
            " take turns; each of the last " + roughly(num) +
            " preemptions and resizes at timers cost " + roughly(lost / num) + " us and gained " +
            roughly(gained / num) + " us of service, and the " + roughly(left) +
-           " us that are left would take " +
-           (done > 0 ? roughly(num * (left / done)) + " more" : std::string("for ever")) +
+           " us left would take " +
+           (done > 0 ? roughly(num * (left / done)) + " more" : std::string("forever")) +
            "; decide less often (a longer period_s), lower the restart costs (cost_s, "
            "checkpoint_s, restart_s) or let running jobs go on");
 }
@@ -139,13 +138,13 @@ void Livelock::judge_instants(const State& state, const Turns& turns) {
   }
   fail(state,
        "the last " + roughly(instants) + " decisions, " + roughly(passed / instants) +
-           " us apart, were asked for by the scheduler alone, and " +
-           (instants_to_come < kNoEnd ? roughly(instants_to_come) + " more" : "no end of them") +
+           " us apart, were requested only by the scheduler, and " +
+           (instants_to_come < kNoEnd ? roughly(instants_to_come) + " more" : "infinitely many") +
            " would follow; " +
            (running.empty() ? "nothing runs" : list_of(running) + " held GPUs") + ", " +
            std::to_string(work.num_jobs) +
-           " jobs are not done; decide less often (a longer "
-           "period_s, later wake-ups) or start what waits");
+           " jobs are not finished; decide less often (a longer period_s, later wake-ups) or "
+           "start waiting jobs");
 }
 
 }  // namespace gpusched

@@ -20,7 +20,7 @@ struct Turns {
   /// instants per job, so that what happens at those comes to an end.
   bool is_timer = false;
   std::uint64_t num = 0;
-  std::uint64_t num_rows = 0;  ///< of the log: a turn of a gang has one for each of its servers
+  std::uint64_t num_rows = 0;  ///< of the log: a turn of a job has one for each of its servers
   Ticks gained = 0;            ///< service done in the runs that they ended
   Ticks lost = 0;  ///< restart costs paid in those runs, and work added for their end
   Ticks added = 0;  ///< work that preemptions at all other instants have added
@@ -34,13 +34,12 @@ struct Turns {
   }
 };
 
-/// Ends a run that goes round without getting on. The rule is docs/reference/semantics.md's: it
-/// counts work, turns and instants, never seconds of a clock, so that a run ends alike on every
-/// machine.
+/// Ends a run that makes no progress. The rule is in docs/reference/semantics.md: it counts work,
+/// turns and instants, never wall-clock seconds, so that a run ends alike on every machine.
 class Livelock {
  public:
-  /// After the decision of an instant at which nothing finished or arrived. Throws InvalidInput
-  /// that says who takes turns, what a turn costs and gains, and what to change.
+  /// Call after the decision of an instant without finishes or arrivals. Throws InvalidInput that
+  /// names the jobs that take turns, the cost and gain of a turn, and what to change.
   void look(const State& state, const Turns& turns) {
     ++num_instants_;
     if (turns.num_rows >= turns_.end) judge_turns(state, turns);

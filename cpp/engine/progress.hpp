@@ -13,12 +13,12 @@
 
 namespace gpusched {
 
-/// Keeps the rates of running jobs right where they depend on allocations. Rings join and leave
-/// links as jobs start and stop; once per instant the jobs on links whose load has changed, and
-/// no others, get a new rate.
+/// Keeps the rates of running jobs current if they depend on allocations. Jobs join and leave links
+/// as they start and stop; once per instant, exactly the jobs on links with a changed load get a
+/// new rate.
 class Progress {
  public:
-  /// `verify`: after each update compute everything anew and compare to the last bit.
+  /// `verify`: after each update, recompute everything and compare bit for bit.
   Progress(RunState& state, Speed& speed, const Contention& contention, bool verify);
 
   /// Whether rates change at all; if not, nothing else may be called.

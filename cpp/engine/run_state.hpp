@@ -9,7 +9,7 @@
 
 namespace gpusched {
 
-/// The state of a run as the engine writes it: time, the jobs that have come, and who runs where.
+/// The engine's writable state of a run: time, arrived jobs, and allocations.
 class RunState final : public State {
  public:
   RunState(const JobTable& jobs, const Cluster& cluster, const Speed& speed, bool pooled,
@@ -30,10 +30,10 @@ class RunState final : public State {
     records_[job].reason = reason;
   }
 
-  /// A job that waits never will run, or one whose run has ended never runs again.
+  /// A waiting job will never run, or an ended one never again.
   void end(JobId job, Phase phase) noexcept { records_[job].phase = phase; }
 
-  /// Makes room for so many running jobs at once.
+  /// Reserves memory for this many running jobs at once.
   void reserve_slots(std::size_t count) { slots_.reserve(count); }
   /// A slot for a job that starts. The caller fills it, its pace and the record.
   [[nodiscard]] std::uint32_t take_slot() {
@@ -55,18 +55,18 @@ class RunState final : public State {
   }
 
   [[nodiscard]] JobRecord& record_of(JobId job) noexcept { return records_[job]; }
-  /// What is known of the job besides; from now on it is kept.
+  /// The history of the job; from now on it is stored.
   [[nodiscard]] JobHistory& history_of(JobId job) noexcept { return records_.keep_history(job); }
   [[nodiscard]] JobProgress& progress_of(JobId job) noexcept { return progress_[job]; }
   [[nodiscard]] const JobProgress& progress_of(JobId job) const noexcept { return progress_[job]; }
   [[nodiscard]] std::span<Slot> all_slots() noexcept { return slots_; }
   [[nodiscard]] Slot& slot_at(std::uint32_t id) noexcept { return slots_[id]; }
   [[nodiscard]] const Slot& slot_at(std::uint32_t id) const noexcept { return slots_[id]; }
-  /// Of the job in the slot; where speeds depend on allocations.
+  /// Of the job in the slot; only if speeds depend on allocations.
   [[nodiscard]] Pace& pace_at(std::uint32_t id) noexcept { return paces_[id]; }
   [[nodiscard]] const Pace& pace_at(std::uint32_t id) const noexcept { return paces_[id]; }
 
-  /// The GPUs of the slot, with all that its job asks for beside them.
+  /// Acquires the GPUs of the slot, with the CPU and memory of its job.
   void acquire(const Slot& slot) {
     occupancy_.acquire(slot.gpus, slot.pieces, jobs_.demand(slot.job));
   }

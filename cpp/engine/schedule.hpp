@@ -12,7 +12,7 @@
 
 namespace gpusched {
 
-/// How a job ended; an unfinished one waited or ran as the run ended. Numbers stand in files.
+/// How a job ended; an unfinished one waited or ran when the run ended. Files store the numbers.
 enum class Status : std::uint8_t { finished, rejected, unfinished, cancelled, killed, failed };
 
 struct Counters {
@@ -26,7 +26,7 @@ struct Counters {
   std::uint64_t num_rates_changed = 0;
 };
 
-/// What a run leaves behind: a record per job and the interval log.
+/// The outcome of a run: a record per job and the interval log.
 class Schedule {
  public:
   Schedule(JobId num_jobs, JobRecords records, IntervalLog log, std::vector<double> uncontended_us,
@@ -41,7 +41,7 @@ class Schedule {
         counters_(counters),
         warnings_(std::move(warnings)) {}
 
-  /// What a run keeps at least until its end, and leaves behind: a record of each job, and an
+  /// Minimum memory of a run until its end, and of its outcome: a record of each job, and an
   /// interval of each that starts.
   [[nodiscard]] static constexpr std::size_t least_bytes(std::size_t num_jobs,
                                                          std::size_t num_started,
@@ -62,7 +62,7 @@ class Schedule {
   [[nodiscard]] int num_resizes(JobId job) const noexcept {
     return num_resizes_.empty() ? 0 : num_resizes_[job];
   }
-  /// Of a scheduler that admits jobs: each job that it took or turned down.
+  /// Admission decisions, one per job; empty for other schedulers.
   [[nodiscard]] const std::vector<Decision>& decisions() const noexcept { return decisions_; }
   [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
   [[nodiscard]] const std::vector<std::string>& warnings() const noexcept { return warnings_; }
@@ -76,7 +76,7 @@ class Schedule {
   [[nodiscard]] std::vector<IntervalRow> intervals() const {
     return log_.rows(records_, num_jobs_);
   }
-  /// Who was rejected: the job, the reason, the next job, ...
+  /// The rejected jobs: job, reason, next job, ...
   [[nodiscard]] std::vector<std::int64_t> rejects() const;
   /// SHA-256 over the numbers of the intervals, then the rejects: eight bytes each, least
   /// significant first.

@@ -20,21 +20,21 @@ Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& 
       control_(control),
       executor_(state_, progress_, finishes_, log_, scheduler.restart_rule()) {
   if (placement.is_pooled() && progress_.is_active()) {
-    fail_input("placement: the speed depends on servers, and a pool has none");
+    fail_input("placement: the speed depends on servers, but a single pool has none");
   }
   feasibility_.begin(placement, seed, scheduler, control);
   if (snapshot != nullptr) restore(*snapshot);
   scheduler.begin({state_, placement, seed, control});
   if (snapshot != nullptr && !snapshot->is_anew && !scheduler.adopt(state_)) {
     fail_input(
-        "policy: it keeps more than the state from one decision to the next, and cannot "
-        "begin in the midst of a run");
+        "policy: it keeps more than the state between decisions, so it cannot start from a "
+        "snapshot");
   }
 }
 
 namespace {
 
-/// Withholds the GPUs that no job of the run holds, gang by gang; returns the first row of a job.
+/// Withholds the GPUs that no job of the run holds, row by row; returns the first row of a job.
 std::size_t withhold(const Snapshot& snapshot, RunState& state) {
   const Cluster& cluster = state.cluster();
   std::vector<GpuMask> taken(static_cast<std::size_t>(cluster.num_servers()), 0);
@@ -50,7 +50,7 @@ std::size_t withhold(const Snapshot& snapshot, RunState& state) {
           static_cast<int>(std::bit_width(piece.mask)) > cluster.gpus(piece.server) ||
           (piece.mask & taken[static_cast<std::size_t>(piece.server)]) != 0) {
         fail_input("held: a GPU of server " + std::to_string(piece.server) +
-                   " is not there, or named twice");
+                   " is unknown, or listed twice");
       }
       taken[static_cast<std::size_t>(piece.server)] |= piece.mask;
       pieces.push_back(piece);
@@ -64,7 +64,7 @@ std::size_t withhold(const Snapshot& snapshot, RunState& state) {
 
 void Simulation::restore(const Snapshot& snapshot) {
   if (progress_.is_active()) {
-    fail_input("speed: a run begins in its midst only where jobs run for their service");
+    fail_input("speed: a run can start from a snapshot only under `fixed`");
   }
   const JobTable& jobs = state_.jobs();
   state_.move_to(snapshot.now);
@@ -75,7 +75,7 @@ void Simulation::restore(const Snapshot& snapshot) {
     if (attained < Time{0} || std::max(attained, added).count() > kMaxTicks / 64) {
       fail_input("attained_us, added_us: row " + std::to_string(job) + " is " +
                  std::to_string(attained.count()) + ", " + std::to_string(added.count()) +
-                 ", which must be 0 or more, and at most 2^56");
+                 "; both must be from 0 to 2^56");
     }
     JobRecord& record = state_.record_of(job);
     record.preemptions = snapshot.preemptions[job];
@@ -113,13 +113,14 @@ void Simulation::restore_running(const Snapshot& snapshot) {
       held.gpus += piece.gpus;
     }
     if (snapshot.is_anew) {
-      fail_input("start_us: job " + std::to_string(job) + " runs, and nothing was decided yet");
+      fail_input("start_us: job " + std::to_string(job) + " runs, but no decision was made yet");
     }
     const Time start{snapshot.start_us[job]};
     const Time cost{snapshot.cost_us[job]};
     if (start > snapshot.now || cost < Time{0} || cost.count() > kMaxTicks / 64) {
-      fail_input("start_us, cost_us: job " + std::to_string(job) + " starts in the future, or at " +
-                 "a cost that is none");
+      fail_input("start_us, cost_us: job " + std::to_string(job) +
+                 " has a start in the future or an "
+                 "invalid cost");
     }
     try {
       const Time attained{snapshot.attained_us[job]};
@@ -130,7 +131,7 @@ void Simulation::restore_running(const Snapshot& snapshot) {
     }
   }
   if (row < snapshot.held_job.size()) {
-    fail_input("held: job " + std::to_string(snapshot.held_job[row]) + " does not run");
+    fail_input("held: job " + std::to_string(snapshot.held_job[row]) + " is not running");
   }
 }
 
@@ -186,11 +187,11 @@ void Simulation::fail_at_the_limit_of_the_log() const {
                       std::to_string(log_.size()) + " intervals, the last one of job " +
                       std::to_string(log_.last_job()) + ", and max_intervals is " +
                       std::to_string(most_intervals_) +
-                      "; raise it, or let jobs be preempted less often (a longer period_s)");
+                      "; raise it, or preempt less often (a longer period_s)");
 }
 
 void Simulation::fail_at_the_end_of_time(Time finish) {
-  std::string what = "the scheduler asks for a decision there; wake up earlier";
+  std::string what = "the scheduler requests a decision there; wake up earlier";
   if (finish <= executor_.wake_up()) {
     what = "job " + std::to_string(state_.slot_at(finishes_.next_slot()).job) +
            " would finish there; shorten services or restart costs, submit earlier, or use faster "
@@ -220,7 +221,7 @@ void Simulation::cancel(JobId job, Time at) {
     const bool is_known = !pending_.has(Change::restore) && !pending_.has(Change::hand_over);
     if (is_known && !scheduler_->withdraw(state_, job)) {
       fail_input("cancel: job " + std::to_string(job) +
-                 " waits, and the policy cannot do without a job that waits");
+                 " is waiting, and the policy cannot remove a waiting job");
     }
     state_.end(job, Phase::cancelled);
     executor_.note(EventKind::cancel, job);
@@ -316,9 +317,9 @@ Schedule Simulation::finish() {
   if (num_waiting > 0) {
     warnings.push_back(std::to_string(num_waiting) +
                        (num_waiting == 1 ? " job waits" : " jobs wait") +
-                       " for ever, the first is job " + std::to_string(first_waiting) +
-                       ": nothing runs or is still to come, and the policy neither starts what "
-                       "waits nor asks to be called again");
+                       " forever, the first is job " + std::to_string(first_waiting) +
+                       ": nothing is running or due to arrive, and the policy neither started a "
+                       "waiting job nor requested a wake-up");
   }
   counters_.num_rates_computed = progress_.num_computed();
   counters_.num_rates_changed = progress_.num_changed();

@@ -32,7 +32,7 @@ namespace gpusched {
 /// were released, and decides once.
 class Simulation {
  public:
-  /// How long jobs take. `verify`: after each instant compute all rates anew and compare.
+  /// How long jobs take. `verify`: after each instant recompute all rates and compare.
   struct Pacing {
     Speed& speed;
     const Contention& contention;
@@ -48,39 +48,39 @@ class Simulation {
 
   /// Handles the next instant if it lies before `limit`; false when there is none.
   bool step(Time limit = kNever);
-  /// The same in two halves, for whoever decides in the place of the scheduler: what happens at the
-  /// next instant is applied; then `actions` may be used until the instant is closed.
+  /// The same in two halves, for callers that decide instead of the scheduler: applies the next
+  /// instant's events; then `actions` may be used until the instant is closed.
   bool open_instant(Time limit = kNever);
   [[nodiscard]] Actions& actions() noexcept { return executor_; }
   void close_instant();
-  /// The next instant; kNever where there is none.
+  /// The next instant, or kNever.
   [[nodiscard]] Time next() {
     return std::min({finishes_.next(), next_arrival(), executor_.wake_up(), pending_.at});
   }
-  /// The next one if nothing finishes or arrives before; kNever where there is none.
+  /// The next decision if nothing finishes or arrives before, or kNever.
   [[nodiscard]] Time next_decision() const noexcept {
     return std::min(executor_.wake_up(), pending_.at);
   }
   /// From now on the first instant after which the log has more intervals than that throws
   /// LogLimitError; it is handled, and `finish` can be called.
   void limit_intervals(std::size_t most) noexcept { most_intervals_ = most; }
-  /// Runs to the end. Throws Stopped at the first instant after a stop was asked for.
+  /// Runs to the end. Throws Stopped at the first instant after a stop was requested.
   void run();
   /// Takes back a job that has arrived and is not done: what waits never starts, what runs ends at
   /// the instant `at`, a decision in any case. `at` lies after the last instant, and no other instant
   /// lies between. Throws InvalidInput if the scheduler cannot do without a job that waits.
   void cancel(JobId job, Time at);
-  /// The scheduler is asked at `at`, likewise, though nothing happens then.
+  /// Requests a decision at `at`, likewise, without any event.
   void ask(Time at) { change({Change::ask}, at); }
-  /// From `at` on, likewise, another scheduler decides, which outlives the simulation; the one before
-  /// is not referred to any more. Every job that runs is preempted then; all jobs that wait arrive
-  /// anew, but for those that can never start now: they are rejected. Throws InvalidInput if the
-  /// scheduler cannot handle what jobs ask for.
+  /// Switches to another scheduler at `at`, likewise; it must outlive the simulation, and the old
+  /// one is no longer used. Every running job is preempted; all waiting jobs arrive again, except
+  /// those that can never start now: they are rejected. Throws InvalidInput if the scheduler does
+  /// not support the jobs.
   void hand_over(Scheduler& scheduler, Time at);
 
   /// Ends the simulation, whether all jobs are done or not.
   [[nodiscard]] Schedule finish();
-  /// What `finish` would return; the simulation goes on.
+  /// The result of `finish` so far; the simulation can continue.
   [[nodiscard]] Schedule so_far() const { return Cloning::copy(*this)->finish(); }
 
   /// From now on all that happens is written there too, until it is called with null. The list
@@ -94,17 +94,17 @@ class Simulation {
   [[nodiscard]] std::span<const JobId> arrived() const noexcept { return arrived_; }
   [[nodiscard]] std::uint64_t num_finished() const noexcept { return num_finished_; }
   [[nodiscard]] std::uint64_t num_rejected() const noexcept { return num_rejected_; }
-  /// The decision that the scheduler asked for; kNever if it did not.
+  /// The decision that the scheduler requested, or kNever.
   [[nodiscard]] Time wake_up() const noexcept { return executor_.wake_up(); }
   /// Whether the placement has GPUs for the job now.
   [[nodiscard]] bool can_place(JobId job) const;
   [[nodiscard]] std::uint64_t num_instants() const noexcept { return counters_.num_instants; }
 
  private:
-  /// What is done to the run from outside.
+  /// A change of the run from outside.
   struct Change {
     enum Kind : std::uint8_t {
-      restore,    // the run begins in its midst
+      restore,  // the run begins from a snapshot
       cancel,     // a job is taken back
       hand_over,  // another scheduler decides
       ask,        // a decision, and nothing is done
@@ -150,8 +150,8 @@ class Simulation {
   Feasibility feasibility_{state_};
   Livelock livelock_;
   PendingChanges pending_;
-  bool has_changed_ = false;  // of the present instant: something was done from outside
-  bool is_anew_ = false;     // another scheduler decides, which knows nothing of what was before
+  bool has_changed_ = false;  // of the present instant, from outside
+  bool is_anew_ = false;  // a new scheduler decides, without history
   bool is_timer_ = false;    // and nothing else happened
   std::vector<JobId> finished_;
   std::vector<JobId> arrived_;

@@ -18,17 +18,18 @@ struct Snapshot {
   /// The policy has decided nothing yet, so that it need not know what it would have kept. No job
   /// runs.
   bool is_anew = false;
-  /// One of each job that has arrived: service so far. Who has had all of his is about to end.
+  /// Service so far of each arrived job. A job that has had all its service is about to end.
   std::span<const std::int64_t> attained_us;
   /// When its present run began, by `now`; -1 where it waits.
   std::span<const std::int64_t> start_us;
   /// The restart cost at the head of that run.
   std::span<const std::int64_t> cost_us;
   std::span<const std::int32_t> preemptions;
-  /// Work that was added to the service of each; -1: what the policy's restart rule adds at the
-  /// arrival and at so many preemptions.
+  /// Work added to the service of each; -1: the amount of the policy's restart rule at the arrival
+  /// and this many preemptions.
   std::span<const std::int64_t> added_us;
-  /// What is held: a row for each job and server, by job, then by server. Below 0: no job's, always.
+  /// The allocations: a row for each job and server, by job, then by server. Below 0: withheld for
+  /// good.
   std::span<const std::int64_t> held_job;
   std::span<const std::int64_t> held_server;
   std::span<const GpuMask> held_mask;

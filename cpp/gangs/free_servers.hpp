@@ -26,13 +26,13 @@ struct ServerSet {
   }
 };
 
-/// Servers that nobody has.
+/// Servers without an owner.
 class FreeServers {
  public:
   void begin(const Cluster& cluster);
 
-  /// The first ones of a type that hold a gang, or of several types where it fits no single one.
-  /// One server that holds the gang is better than several before it.
+  /// The first servers of a type that hold the job, or of several types if no single type fits it.
+  /// One server that holds the job is preferred to several before it.
   [[nodiscard]] std::optional<ServerSet> take(const Cluster& cluster, const JobKind& kind);
   void give_back(const Cluster& cluster, ServerSet set);
 

@@ -24,7 +24,7 @@ class Search {
       const Gang gang = rule.gang(jobs, job);
       if (gang.gpus > packer.num_gpus_for(gang)) {
         fail_input("gpus[" + std::to_string(job) + "] is " + std::to_string(gang.gpus) +
-                   ": more GPUs than the cluster has of the types that the job allows");
+                   "; the cluster has fewer GPUs of the types that the job allows");
       }
       gangs_.push_back(gang);
       longest_ = std::max(longest_, gang.load);
@@ -62,7 +62,7 @@ class Search {
       if (place(gang, cap)) continue;
       const Packing packing = rule_.packing(gang.gpus);
       cap = std::ceil(packer_.least_cap(gang, packing, rule_.inflation));
-      if (!place(gang, cap)) throw InvariantError("a gang is refused under its own least cap");
+      if (!place(gang, cap)) throw InvariantError("a job is refused under its own minimum cap");
     }
     keep(cap);
   }

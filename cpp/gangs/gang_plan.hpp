@@ -14,14 +14,14 @@
 
 namespace gpusched {
 
-/// How a policy binds gangs: by which packer, in which order, by which estimate.
+/// How a policy binds jobs: packer, order and run-time estimate.
 struct GangRule {
-  Packing narrow;              ///< of gangs up to `kappa` GPUs wide
-  Packing wide;                ///< of wider ones
+  Packing narrow;              ///< of jobs of up to `kappa` GPUs
+  Packing wide;                ///< of larger ones
   std::int64_t kappa = 0;
-  double inflation = 1.0;  ///< lambda: GPUs in the pool of Packing::balanced, per GPU asked for
+  double inflation = 1.0;  ///< lambda: GPUs in the pool of Packing::balanced, per requested GPU
   double estimate_error = 1.0;  ///< u: an estimate is divided by it before it is bound
-  bool is_by_width = false;  ///< narrow gangs first, ties by JobId; else by JobId
+  bool is_by_width = false;  ///< small jobs first, ties by JobId; else by JobId
 
   [[nodiscard]] Packing packing(int gpus) const noexcept { return gpus <= kappa ? narrow : wide; }
   [[nodiscard]] Gang gang(const JobTable& jobs, JobId job) const noexcept {
@@ -54,8 +54,8 @@ struct GangPlan {
 [[nodiscard]] GangPlan plan_gangs(const JobTable& jobs, GangPacker& packer, const GangRule& rule,
                                   double tolerance, const RunControl& control);
 
-/// The same under a given cap (infinity: none). Where a job fits nowhere under it, the cap is
-/// raised to the least that admits the job.
+/// The same under a given cap (infinity: none). If a job does not fit under it, the cap is raised
+/// to the minimum that admits the job.
 [[nodiscard]] GangPlan plan_gangs_under(double cap, const JobTable& jobs, GangPacker& packer,
                                         const GangRule& rule, const RunControl& control);
 

@@ -28,26 +28,26 @@ std::vector<ParameterInfo> GpuBindingScheduler::parameters(bool is_by_width) {
   return {
       {.name = "mode",
        .fallback = std::string("idle"),
-       .help = "'idle': start on GPUs that are idle now; 'queue': bind at the arrival to GPUs "
-               "that may be busy",
+       .help = "'idle': start on GPUs that are idle now; 'queue': bind to GPUs at arrival, even "
+               "if they are busy",
        .choices = {"idle", "queue"}},
       {.name = "start",
        .fallback = std::string("ready"),
-       .help = "in mode queue: 'ready': once all GPUs of a job are idle; 'in-order': one job "
-               "after the other on each GPU",
+       .help = "in mode queue: 'ready': a job starts once all its GPUs are idle; 'in-order': "
+               "each GPU runs its jobs in order",
        .choices = {"ready", "in-order"}},
       {.name = "order",
        .fallback = std::string(is_by_width ? "width" : "submit"),
-       .help = "which job first: 'width': the narrowest gang; 'submit': the first to come",
+       .help = "which job first: 'width': the smallest; 'submit': the first to arrive",
        .choices = {"width", "submit"}},
       {.name = "theta_s",
        .fallback = 0.0,
-       .help = "cap on the busy time bound to a GPU in seconds, 0 for none",
+       .help = "cap in seconds on the busy time bound to a GPU (0: none)",
        .minimum = 0.0,
        .maximum = 9e9},
       {.name = "u",
        .fallback = 1.15,
-       .help = "by how much a predicted service may be too long: it is divided by this",
+       .help = "largest overestimate of run times: predictions are divided by it",
        .minimum = 1.0,
        .maximum = 1e6},
   };
@@ -117,12 +117,12 @@ bool GpuBindingScheduler::withdraw(const State& state, JobId job) {
 std::vector<std::string> GpuBindingScheduler::warnings() const {
   std::vector<std::string> all;
   if (!raises_.empty()) {
-    all.push_back("theta_s was raised " + std::to_string(raises_.size()) +
-                  " times, in the end to " + std::to_string(cap_now() / 1e6) +
-                  " s, for jobs that fit nowhere under it");
+    all.push_back("theta_s was raised " + std::to_string(raises_.size()) + " times, finally to " +
+                  std::to_string(cap_now() / 1e6) +
+                  " s, for jobs that did not fit anywhere under it");
   }
   if (first_cap_ < kNoCap && reads_truth_) {
-    all.push_back("the cap theta_s counts with the true services");
+    all.push_back("the cap theta_s was checked with true run times");
   }
   return all;
 }
@@ -247,7 +247,7 @@ void GpuBindingScheduler::bind_arrived(const State& state, const Instant& instan
     if (!place(state, job)) {
       const Gang gang = rule_.gang(state.jobs(), job);
       raise_cap(job, packer_->least_cap(gang, rule_.packing(gang.gpus), rule_.inflation));
-      if (!place(state, job)) throw InvariantError("a gang is refused under its own least cap");
+      if (!place(state, job)) throw InvariantError("a job is refused under its own minimum cap");
     }
     enqueue(bind(job));
   }
@@ -296,7 +296,7 @@ void GpuBindingScheduler::pass_on(Line& waits) {
   }
 }
 
-/// Of a binding that waits in order: it stands in the lines of all its GPUs.
+/// For a binding that waits in order: it is in the lines of all its GPUs.
 void GpuBindingScheduler::leave_lines(std::uint32_t binding) {
   for_each_gpu(bindings_[binding].shares, [&](std::int32_t server, int gpu) {
     Line& waits = line(server, gpu);
@@ -311,7 +311,7 @@ void GpuBindingScheduler::leave_lines(std::uint32_t binding) {
   });
 }
 
-/// Of one that waits in a group, which leaves its line if nobody is left.
+/// For a binding in a group, which leaves its line when it is empty.
 void GpuBindingScheduler::leave_group(std::uint32_t binding) {
   Group& group = groups_[bindings_[binding].group];
   std::erase(group, binding);

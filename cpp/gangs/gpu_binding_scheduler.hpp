@@ -17,19 +17,18 @@
 
 namespace gpusched {
 
-/// Binds every gang to GPUs that it chooses itself, by a packer that keeps the time each GPU is
-/// expected to be busy (U) under a cap; the run's placement is not asked.
+/// Binds every job to GPUs that it chooses itself, by a packer that keeps the expected busy time of
+/// each GPU (U) under a cap; the run's placement is not used.
 ///
-/// Mode `idle`: a waiting job is placed among the GPUs that are idle now, in the order of the
-/// rule, and starts at once; what does not fit waits, and others may pass it.
-/// Mode `queue`: a job is bound on its arrival to GPUs that may be busy, and starts there. With
-/// `start=ready` as soon as all its GPUs are idle, the jobs looked at in the order in which they
-/// were bound: no GPU is kept idle for a gang that waits for another GPU. With `start=in-order`
-/// a GPU serves the jobs bound to it one after the other.
+/// Mode `idle`: a waiting job is placed on GPUs that are idle now, in the order of the rule, and
+/// starts at once; jobs that do not fit wait, and others may pass them. Mode `queue`: a job is
+/// bound at its arrival to GPUs that may be busy. With `start=ready` it starts as soon as all its
+/// GPUs are idle, in binding order: no GPU is kept idle for a job that waits for another GPU. With
+/// `start=in-order` each GPU serves its jobs one after the other.
 ///
-/// U only grows, so a cap may shut a job out for ever. The cap is then raised to the least that
+/// U only grows, so a cap may exclude a job forever. The cap is then raised to the minimum that
 /// admits the job: in `queue` at its arrival; in `idle` when too few GPUs of the cluster, busy or
-/// not, are under the cap, or when nothing runs. `warnings` says so.
+/// not, are under the cap, or when nothing runs. `warnings` reports it.
 class GpuBindingScheduler : public Scheduler {
  public:
   /// `mode`, `start`, `order`, `theta_s` and `u`, which every such policy has.
@@ -39,14 +38,14 @@ class GpuBindingScheduler : public Scheduler {
   GpuBindingScheduler(GangRule rule, const Parameters& parameters);
 
   [[nodiscard]] const GangRule& rule() const noexcept { return rule_; }
-  /// The cap that the user asked for, in ticks; infinity for none.
+  /// The user's cap in ticks; infinity for none.
   [[nodiscard]] double cap() const noexcept { return first_cap_; }
 
   void begin(const Setup& setup) override;
   void decide(const State& state, const Instant& instant, Actions& actions) override;
   [[nodiscard]] std::vector<std::string> warnings() const override;
-  /// The cap is no longer raised for it. In mode `queue` it takes its load back from the GPUs that it
-  /// was bound to; others stay bound to theirs.
+  /// The cap is no longer raised for it. In mode `queue` its load is removed from its GPUs; other
+  /// jobs stay bound.
   [[nodiscard]] bool withdraw(const State& state, JobId job) override;
 
  private:
@@ -69,8 +68,8 @@ class GpuBindingScheduler : public Scheduler {
     std::vector<std::uint32_t> waiting;
     std::size_t head = 0;
   };
-  /// Ready: those that wait for the same GPUs, in the order in which they were bound. Where the first
-  /// cannot start nobody can.
+  /// Ready bindings that wait for the same GPUs, in binding order. If the first cannot start, none
+  /// can.
   using Group = std::deque<std::uint32_t>;
   struct ByGpus {
     bool operator()(const std::vector<GangShare>& a, const std::vector<GangShare>& b) const {
@@ -140,7 +139,7 @@ class GpuBindingScheduler : public Scheduler {
   std::vector<JobId> arrived_;
   std::vector<Group> groups_;
   std::map<std::vector<GangShare>, std::uint32_t, ByGpus> group_of_;
-  // To be looked at by the next decision. In order: bindings; ready: groups.
+  // Candidates of the next decision. In order: bindings; ready: groups.
   std::vector<std::uint32_t> candidates_;
 };
 

@@ -60,7 +60,7 @@ void RoundRobinGroups::join(JobId job) {
   count(set, -1);
   set.line.push_back(job);
   count(set, 1);
-  // Behind those with fewer jobs, before those with as many.
+  // Behind those with fewer jobs, before those with equally many.
   level(set.line.size()).push_back(index);
 }
 
@@ -88,7 +88,7 @@ void RoundRobinGroups::settle() {
     if (level->sets.empty()) drop(level);
   }
   left_.clear();
-  // Those that had as few before come first.
+  // Sets that had as few jobs before come first.
   for (const Index index : moved) {
     TurnSet& set = sets_[index];
     set.is_left = false;
@@ -120,8 +120,8 @@ void RoundRobinGroups::expand(std::uint64_t name, std::span<ServerSet> more, int
   });
   while (!levels_.empty()) drop(std::prev(levels_.end()));
   for (ServerSet& servers : more) order.push_back(make(name++, std::move(servers), width));
-  // As if each joined the first set: it goes before those with as many, so that every round goes
-  // through the sets the other way round.
+  // As if each joined the first set: it goes before those with equally many, so that every round
+  // visits the sets in reverse.
   std::size_t at = 0;
   for (const JobId job : jobs) {
     sets_[order[at]].line.push_back(job);

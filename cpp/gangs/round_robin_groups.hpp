@@ -13,8 +13,8 @@
 
 namespace gpusched {
 
-/// Jobs that take turns, one behind the other in memory. Places that are left in front are given up
-/// once they are as many as the jobs; what is emptied keeps its memory.
+/// A queue of jobs in contiguous memory. Free space in front is reclaimed once it is as long as the
+/// queue; an emptied queue keeps its memory.
 class RoundRobinQueue {
  public:
   [[nodiscard]] bool empty() const noexcept { return size() == 0; }
@@ -63,14 +63,14 @@ class RoundRobinQueue {
 struct TurnSet {
   std::uint64_t name = 0;  ///< of no other set of the run
   ServerSet servers;
-  std::size_t capacity = 0;    ///< gangs that run at once
+  std::size_t capacity = 0;    ///< jobs that run at once
   RoundRobinQueue line;               ///< of which the first run
   std::vector<JobId> running;  ///< since the last decision
   bool has_changed = false;    ///< whether others may have to run now
-  bool is_left = false;        ///< whether jobs have left it, so that it may stand elsewhere
+  bool is_left = false;        ///< whether jobs left it, so that its position may change
 
   [[nodiscard]] std::size_t num_running() const noexcept { return std::min(capacity, line.size()); }
-  /// Nobody's, as at first, but for the memory.
+  /// Resets to no owner, keeping the memory.
   void clear() noexcept {
     name = 0;
     servers = {};
@@ -81,9 +81,8 @@ struct TurnSet {
   }
 };
 
-/// The sets of jobs of one width, those with fewer jobs first. The order among equals is that of a
-/// stable sort after each change: they stand by their numbers of jobs, and who joins or leaves a
-/// set moves that one alone.
+/// The sets of jobs of one width, those with fewer jobs first, ties as after a stable sort after
+/// each change: sorted by number of jobs, and a job that joins or leaves moves only its set.
 class RoundRobinGroups {
  public:
   using Index = std::uint32_t;
@@ -111,7 +110,7 @@ class RoundRobinGroups {
   void join(JobId job);
   /// The job ends, or is taken back; to be followed by `settle`.
   void leave(Index set, JobId job);
-  /// Sets that jobs have left stand where they belong.
+  /// Moves sets that jobs have left to their positions.
   void settle();
   /// Where others wait those that ran go behind them, but for those that are paying.
   template <class IsPaying>
@@ -126,10 +125,10 @@ class RoundRobinGroups {
   }
   /// Where a job waits; none if it does not.
   [[nodiscard]] std::optional<Index> find(JobId job) const;
-  /// Opens a set for each of `more`, behind all others, with names from `name` on, and deals all
-  /// jobs out anew.
+  /// Opens a set for each of `more`, behind all others, named from `name` on, and deals out all
+  /// jobs again.
   void expand(std::uint64_t name, std::span<ServerSet> more, int width);
-  /// Closes the first `num` sets, and shows each as it was; its servers may be taken.
+  /// Closes the first `num` sets, and visits each in its old state; its servers may be taken.
   template <class Visit>
   void close_first(std::size_t num, Visit visit) {
     for (; num > 0; --num) {
@@ -163,7 +162,7 @@ class RoundRobinGroups {
   [[nodiscard]] Index make(std::uint64_t name, ServerSet servers, int width);
   /// Out of its level.
   [[nodiscard]] Index take_first();
-  /// The level of sets with so many jobs, made if there is none; it is to get a set.
+  /// The level of sets with this many jobs, made if there is none; the caller must add a set.
   [[nodiscard]] std::vector<Index>& level(std::size_t num_jobs);
   [[nodiscard]] std::vector<Level>::iterator place_of(std::size_t num_jobs);
   void drop(std::vector<Level>::iterator level);

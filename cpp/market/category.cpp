@@ -87,7 +87,7 @@ void Categories::by_weight(std::span<const double> weight, std::vector<std::int3
     for (std::size_t job = 0; job < jobs; ++job) {
       if (category[job] == 0) total += weight[job];
     }
-    // Those below their least first: what they take lowers the others' parts.
+    // Jobs below their minimum first: their workers reduce the others' parts.
     for (const bool is_low : {true, false}) {
       std::int32_t taken = 0;
       for (std::size_t job = 0; job < jobs; ++job) {
@@ -136,7 +136,7 @@ void Categories::by_weight(std::span<const double> weight, std::vector<std::int3
   spend(left, category);
 }
 
-/// One draw of distinct cut points (Floyd's method) between the workers beyond the least ones.
+/// One draw of distinct cut points (Floyd's method) among the workers beyond the minimums.
 bool Categories::cut(std::uint64_t seed, std::uint64_t n, std::uint64_t& counter,
                      std::vector<std::int32_t>& category) {
   const std::size_t jobs = least_.size();

@@ -18,8 +18,8 @@ class Categories {
   void begin(std::span<const std::int32_t> least, std::span<const std::int32_t> most,
              std::int32_t workers, bool may_idle);
 
-  /// How many there are, rounded as a double; C(workers - 1, jobs - 1) without limits or idle ones.
-  /// Where it is clear at once that there are more than `limit`, any greater number.
+  /// The number of categories, rounded as a double; C(workers - 1, jobs - 1) without limits or idle
+  /// ones. Any greater number if it quickly exceeds `limit`.
   [[nodiscard]] double count(double limit = kInfinity);
 
   /// Calls `visit(span of the category)` for each, in lexicographic order.
@@ -36,9 +36,9 @@ class Categories {
   /// uniform where `most` limits nothing; where it does, as near as repeated draws come.
   void uniform(std::uint64_t seed, std::uint64_t n, std::vector<std::int32_t>& category);
 
-  /// The n-th draw of least + a Dirichlet-multinomial number of the other workers: balls from an
-  /// urn that holds `concentration` x jobs balls in the parts `weight`, each put back with another
-  /// of its kind. Nobody is idle as far as `most` allows.
+  /// The n-th draw of minimum + a Dirichlet-multinomial number of the other workers: balls from an
+  /// urn that holds `concentration` x jobs balls in the proportions `weight`, each put back with
+  /// another of its kind. No worker is idle as far as `most` allows.
   void around(std::uint64_t seed, std::uint64_t n, std::span<const double> weight,
               double concentration, std::vector<std::int32_t>& category);
 

@@ -21,16 +21,18 @@ constexpr double kMarketRounding = 1e-14;  // of sums over jobs and workers
 const ExactMarket::Result& ExactMarket::solve(const MatchingProblem& problem,
                                               const MatchingMarket::Options& market,
                                               const Options& options, const RunControl& control) {
-  if (market.goal.beta != 1.0) fail_input("beta: the exact optimum is that of beta = 1");
+  if (market.goal.beta != 1.0) fail_input("beta: must be 1 for the exact optimum");
   options_ = options;
   control_ = &control;
   model_.load(problem, market.goal);
   if (!model_.is_plain() || model_.has_previous()) {
-    fail_input("jobs: the exact optimum knows no equal split, limit of memory or previous workers");
+    fail_input(
+        "jobs: the exact optimum does not support an equal split, memory limits or "
+        "previous workers");
   }
   jobs_ = model_.num_jobs(), workers_ = static_cast<std::size_t>(model_.num_workers());
   if (workers_ > kMaxWorkers) {
-    fail_input("capacity: the exact optimum is for at most " + std::to_string(kMaxWorkers) +
+    fail_input("capacity: the exact optimum supports at most " + std::to_string(kMaxWorkers) +
                " workers, not " + std::to_string(workers_));
   }
   ControlCheck stop(control);
@@ -174,7 +176,7 @@ double ExactMarket::branch(std::size_t depth) {
   return std::max(bound, least);
 }
 
-/// Gives a worker to a job and lets the job pass others on to whom it came from.
+/// Gives a worker to a job, and lets the job pass other workers on to the previous owner.
 bool ExactMarket::force(Node& node, std::size_t job, std::size_t worker) {
   node.is_forced[worker] = 1;
   for (std::size_t other = 0; other <= jobs_; ++other) {
@@ -260,7 +262,7 @@ double ExactMarket::bound_node(std::size_t depth, bool& is_settled) {
   return best;
 }
 
-/// Moves workers away from where they must not be; false if there is no way for all of them.
+/// Moves workers away from forbidden jobs; false if that is not possible for all.
 bool ExactMarket::seat(Node& node) {
   const auto is_wrong = [&](std::size_t worker) {
     const auto owner = static_cast<std::size_t>(node.owner[worker]);
@@ -282,7 +284,7 @@ double ExactMarket::clear(Node& node) {
   const auto size = static_cast<double>(jobs_ + 1);
   double greatest = 0.0;
   for (const double value : value_) greatest = std::max(greatest, value);
-  // What a way over all jobs is rounded by at most.
+  // Bound on the rounding of a path over all jobs.
   const double tolerance = size * size * std::numeric_limits<double>::epsilon() * greatest;
   for (std::size_t i = 0; i < kMostCycles; ++i) {
     control_->check();
@@ -298,7 +300,7 @@ double ExactMarket::clear(Node& node) {
   return kInfinity;
 }
 
-/// What passing a worker on costs, from job to job; not by value: -1 where it must not stay.
+/// Computes the cost of passing a worker on, from job to job; not by value: -1 if it is forbidden.
 void ExactMarket::measure(const Node& node, bool by_value) {
   const std::size_t size = jobs_ + 1;
   cost_.assign(size * size, kInfinity);

@@ -21,7 +21,7 @@ class ExactMarket {
  public:
   struct Options {
     double tolerance = 1e-9;          ///< in parts of the optimum
-    std::int64_t max_steps = 1'000'000;  ///< of branching; then the proof is left as far as it is
+    std::int64_t max_steps = 1'000'000;  ///< of branching; then the proof stays incomplete
   };
   struct Result {
     std::vector<std::int32_t> counts;  ///< by job, jobs x classes, of the jobs that do not wait
@@ -34,12 +34,12 @@ class ExactMarket {
     bool is_optimal = false;
   };
 
-  /// `market` finds the decision to begin with; `control` is asked at every step of the search.
+  /// `market` finds the initial decision; `control` is checked at every step of the search.
   const Result& solve(const MatchingProblem& problem, const MatchingMarket::Options& market,
                       const Options& options, const RunControl& control);
 
  private:
-  /// One market over single workers, cleared anew after small changes: jobs that hold too cheap
+  /// One market over single workers, cleared again after small changes: jobs with underpriced
   /// workers pass them on around cycles.
   struct Node {
     std::vector<std::uint8_t> is_allowed;  // by job, then worker; idle workers' row is the last
@@ -57,7 +57,7 @@ class ExactMarket {
   bool force(Node& node, std::size_t job, std::size_t worker);
   void consider(const Node& node);
 
-  // What bounds a node, and where to divide it.
+  // Bounds a node, and finds where to branch.
   double bound_node(std::size_t depth, bool& is_settled);
   [[nodiscard]] bool seat(Node& node);
   [[nodiscard]] double clear(Node& node);
@@ -86,7 +86,7 @@ class ExactMarket {
   std::size_t workers_ = 0;
   std::vector<double> rate_;  // by job, then single worker; the idle one's are 0
   std::vector<std::int32_t> class_of_worker_;
-  std::vector<double> rest_;  // least bound of the jobs from one on with so many workers
+  std::vector<double> rest_;  // lower bound for the jobs from one on, by workers
   std::vector<std::int32_t> category_, categories_;
   std::vector<Candidate> candidates_;
   double fixed_s_ = 0;

@@ -13,22 +13,22 @@
 
 namespace gpusched {
 
-/// How a market is cleared: workers matched to jobs at the greatest sum of valuations, with prices
-/// at which nobody wants another worker.
+/// How a market is cleared: workers matched to jobs at the maximum sum of valuations, with prices
+/// at which no job prefers another worker.
 enum class Clearing : std::uint8_t {
   transportation,   ///< over classes of equal workers: the smallest problem where they are few
   jonker_volgenant, ///< over single workers and single places of jobs
   auction,          ///< jobs bid for single workers; within epsilon
 };
 
-/// What a worker is worth to a job.
+/// How a worker is valued by a job.
 enum class Valuation : std::uint8_t {
   iterated,  ///< seconds of completion saved, at an estimate that follows the market's results
   one_pass,  ///< the same at the first estimate alone
   raw,       ///< its rate
 };
 
-/// Clears markets of one model, one after the other.
+/// Clears markets of one model, repeatedly.
 class MarketClearing {
  public:
   struct Result {
@@ -38,7 +38,7 @@ class MarketClearing {
   };
 
   void begin(const MarketModel& model, Clearing clearing);
-  /// Asked in all that follows whether to go on; null: never.
+  /// Sets the stop check of all later calls; null: none.
   void listen_to(StopCheck* stop) noexcept {
     transportation_.listen_to(stop);
     assignment_.listen_to(stop);
@@ -85,7 +85,7 @@ class Market {
   };
 
   void begin(const MarketModel& model, const Options& options);
-  /// Asked in all that follows whether to go on; null: never.
+  /// Sets the stop check of all later calls; null: none.
   void listen_to(StopCheck* stop) noexcept {
     clearing_.listen_to(stop);
     exchange_.listen_to(stop);

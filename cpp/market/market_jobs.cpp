@@ -21,8 +21,8 @@ void MatchingJobs::begin(const Setup& setup, bool keeps_widths) {
   const Cluster& cluster = state.cluster();
   keeps_widths_ = keeps_widths || !state.speed().is_elastic();
   is_pooled_ = state.occupancy().is_pooled();
-  // At own widths gangs of one type, though several might add up: a sum of completion times is
-  // least where equal jobs have equal mixtures and end together, and those that wait come later.
+  // At own widths, jobs stay on one type even if types add up: a sum of completion times is lowest
+  // if equal jobs have equal mixtures and end together, with the waiting ones later.
   is_additive_ = !state.speed().is_elastic() || (state.speed().adds_types() && !keeps_widths);
   jobs_.clear();
   free_rows_.clear();
@@ -91,7 +91,7 @@ void MatchingJobs::line_up(const State& state, Row row) {
   waiting_.add(job.line, entry_of(row));
 }
 
-/// The job is no more.
+/// Removes a job that has ended.
 void MatchingJobs::take_out(Row row) {
   if (!jobs_[row].is_running) waiting_.erase(jobs_[row].line, entry_of(row));
   jobs_[row].id = kNoJob;
@@ -149,9 +149,8 @@ MatchingJobs::Job MatchingJobs::describe(const State& state, JobId id) const {
   return job;
 }
 
-/// Time per iteration on k GPUs of one type is compute / k + exchange (k - 1) / k: both from the
-/// least width that can run and a ring over several servers, which is what gangs of several types
-/// have.
+/// Time per iteration on k GPUs of one type is compute / k + exchange (k - 1) / k, fitted to the
+/// smallest width that can run and a multi-server ring, which jobs on several types have.
 void MatchingJobs::describe_sums(const State& state, Job& job) const {
   const double ideal_s = state.speed().ideal_s(job.id);
   int least = std::numeric_limits<int>::max();
@@ -192,7 +191,7 @@ void MatchingJobs::describe_widths(const State& state, Job& job) const {
   }
 }
 
-/// A gang that only several types together hold, at its own width.
+/// A job that only several types together hold, at its own width.
 void MatchingJobs::describe_any(const State& state, Job& job) const {
   const int own = state.jobs().gpus(job.id);
   job.least = job.most = own;
@@ -235,7 +234,7 @@ bool MatchingJobs::is_possible(const State& state, const Job& job,
       parts.front().gpus <= gpus_[static_cast<std::size_t>(parts.front().type)]) {
     return state.rate(job.id, parts.front().type, parts.front().gpus) > 0;
   }
-  // As if there were servers that large.
+  // As if there were servers of that size.
   std::vector<Piece> pieces;
   for (const Part& part : parts) {
     pieces.emplace_back(server_of_type_[static_cast<std::size_t>(part.type)], ~GpuMask{0},

@@ -15,20 +15,20 @@
 
 namespace gpusched {
 
-/// GPUs of one type in servers of one size: a market does not tell them apart. A pool is one class.
+/// GPUs of one type in servers of one size: interchangeable in a market. A pool is one class.
 struct GpuClass {
   int type;
   int server_gpus;
   std::int32_t gpus;
 };
 
-/// The jobs that wait or run, and what GPUs make of them: as sums of single GPUs where a gang of
-/// several types adds up, as widths on one type where it does not.
+/// The waiting and running jobs, and their rates: as sums of single GPUs if types add up, otherwise
+/// as widths on one type.
 class MatchingJobs {
  public:
-  /// Where a job stands as long as it lives.
+  /// The stable index of a job while it lives.
   using Row = std::uint32_t;
-  /// What of a waiting job says whether it can have its least width of what is left.
+  /// The properties of a waiting job that decide whether its minimum width fits.
   struct Need {
     int least;
     TypeMask types;  ///< those that it can use
@@ -42,12 +42,12 @@ class MatchingJobs {
     int most = 1;
     /// Service per time of one GPU of each type, at the job's own width or the nearest possible.
     std::vector<double> gpu_rate;
-    TypeMask usable = 0;   ///< the types whose rate is above 0
+    TypeMask usable = 0;   ///< the types with a rate above 0
     double mean_rate = 0;  ///< over all GPUs that it can use
-    /// Of k GPUs with rates that sum up to s: time per service is 1 / s + exchange (k - 1) / k.
+    /// On k GPUs with rates that sum up to s: time per service is 1 / s + exchange (k - 1) / k.
     double exchange = 0;
-    /// Where types do not add up: by type, then by width, a wider one faster; the cost is time per
-    /// service. Empty where no type alone holds the gang.
+    /// If types do not add up: by type, then by width, wider is faster; the cost is time per
+    /// service. Empty if no single type holds the job.
     std::vector<OneTypeSearch::Option> widths;
     double restart_s = 0;
     /// At the present instant.
@@ -67,8 +67,8 @@ class MatchingJobs {
    public:
     explicit InOrder(const MatchingJobs& jobs) : running_(jobs.running_), waiting_(jobs.waiting_) {}
 
-    /// The next one; of those that wait the next whose need `fits`, and it must not fit again once
-    /// it did not.
+    /// The next job; among waiting ones, the next with a need that `fits`. A refused need must
+    /// not fit later.
     template <class Fits>
     [[nodiscard]] std::optional<Row> next(Fits fits) {
       const Lines::Entry* waiting = waiting_.first(fits);
@@ -104,16 +104,16 @@ class MatchingJobs {
   [[nodiscard]] std::size_t num_rows() const noexcept { return jobs_.size(); }
   [[nodiscard]] const Job& at(Row row) const noexcept { return jobs_[row]; }
   [[nodiscard]] InOrder in_order() const { return InOrder(*this); }
-  /// Those that run, in the same order.
+  /// The running jobs, in the same order.
   [[nodiscard]] std::span<const Lines::Entry> running() const noexcept { return running_; }
 
-  /// Whether gangs may be of several types, which add up.
+  /// Whether a job may use several types, which then add up.
   [[nodiscard]] bool is_additive() const noexcept { return is_additive_; }
   /// By type, then by size.
   [[nodiscard]] std::span<const GpuClass> classes() const noexcept { return classes_; }
   [[nodiscard]] std::span<const std::int32_t> gpus_of_type() const noexcept { return gpus_; }
-  /// Whether a market can place the job: else it is a gang that no type alone holds, where types do
-  /// not add up.
+  /// Whether a market can place the job: false for jobs that no single type holds if types do not
+  /// add up.
   [[nodiscard]] bool goes_to_market(Row row) const noexcept {
     return is_additive_ || !jobs_[row].widths.empty();
   }
@@ -135,7 +135,7 @@ class MatchingJobs {
   void take_up(const State& state, JobId id);
   void line_up(const State& state, Row row);
   void take_out(Row row);
-  /// Who runs now, and what each of them did since the last time.
+  /// Updates the running jobs with their progress since the last call.
   void watch_running(const State& state);
   [[nodiscard]] Job describe(const State& state, JobId id) const;
   void describe_sums(const State& state, Job& job) const;

@@ -13,7 +13,7 @@
 namespace gpusched {
 namespace {
 
-// Makes a job whose samples do not fit its workers' memory far worse than any that fit.
+// Makes a job whose samples exceed its workers' memory far worse than any that fits.
 constexpr double kOverfull = 1e6;
 // Within these all that is computed from the columns is a number, squares and cubes too.
 constexpr double kLeast = 1e-30;
@@ -66,8 +66,8 @@ Value value_or(std::span<const Value> values, std::size_t row, Value other) {
 }  // namespace
 
 void MarketModel::check(const MatchingProblem& problem, const MatchingGoal& goal) const {
-  if (problem.num_jobs < 1) fail_input("jobs: there must be at least one");
-  if (problem.num_classes < 1) fail_input("workers: there must be at least one class");
+  if (problem.num_jobs < 1) fail_input("jobs: must have at least one");
+  if (problem.num_classes < 1) fail_input("workers: must have at least one class");
   const auto jobs = static_cast<std::size_t>(problem.num_jobs);
   const auto classes = static_cast<std::size_t>(problem.num_classes);
   if (problem.rate.size() != jobs * classes) {
@@ -178,7 +178,7 @@ void MarketModel::choose(const MatchingProblem& problem) {
     }
     if (sum > 0.0) alone_s_[job] = problem.rounds[job] * problem.samples[job] / (sum / count);
   }
-  // chosen_ holds the order first, then those who got in.
+  // chosen_ holds the order first, then the chosen jobs.
   chosen_.resize(jobs);
   std::iota(chosen_.begin(), chosen_.end(), 0);
   std::sort(chosen_.begin(), chosen_.end(), [&](std::int32_t a, std::int32_t b) {
@@ -192,7 +192,7 @@ void MarketModel::choose(const MatchingProblem& problem) {
            !admit(problem, job, value_or(problem.min_workers, job, std::int32_t{1}));
   });
   std::sort(chosen_.begin(), chosen_.end());
-  if (chosen_.empty()) fail_input("workers: none of the jobs can run on them");
+  if (chosen_.empty()) fail_input("workers: no job can run on them");
 }
 
 /// How many workers a job may have.
@@ -217,7 +217,7 @@ void MarketModel::limit(const MatchingProblem& problem) {
     total += least_[job];
     usable += most_[job];
   }
-  if (total > num_workers_) least_ = minimum_;  // more is asked for than the guard leaves
+  if (total > num_workers_) least_ = minimum_;  // the guard reserves too much
   idle_may_help_ = usable < num_workers_ || goal_.split == BatchSplit::equal || has_previous_;
   for (std::size_t job = 0; job < num_jobs() && !idle_may_help_; ++job) {
     double slowest = kInfinity;
@@ -240,7 +240,8 @@ void MarketModel::load(const MatchingProblem& problem, const MatchingGoal& goal)
   capacity_.assign(problem.capacity.begin(), problem.capacity.end());
   std::int64_t workers = 0;
   for (const std::int32_t count : capacity_) workers += count;
-  if (workers > std::numeric_limits<std::int32_t>::max() / 2) fail_input("capacity: too many");
+  if (workers > std::numeric_limits<std::int32_t>::max() / 2)
+    fail_input("capacity: too many workers");
   num_workers_ = static_cast<std::int32_t>(workers);
   choose(problem);
 

@@ -11,8 +11,8 @@
 namespace gpusched {
 
 /// One decision: which workers each of `num_jobs` jobs holds from now on. Workers of a class are
-/// alike (one GPU type in one kind of server). Matrices are by job, num_jobs x num_classes; an
-/// empty span stands for what is said behind it. All is borrowed.
+/// identical (one GPU type in one kind of server). Matrices are by job, num_jobs x num_classes; an
+/// empty span means the default given after it. All is borrowed.
 struct MatchingProblem {
   std::int32_t num_jobs = 0;
   std::int32_t num_classes = 0;
@@ -33,7 +33,7 @@ struct MatchingProblem {
 /// How a job divides a round among its workers.
 enum class BatchSplit : std::uint8_t { proportional, equal };
 
-/// What a decision is worth.
+/// The objective of a decision.
 struct MatchingGoal {
   BatchSplit split = BatchSplit::proportional;
   double beta = 1.0;   ///< 1: mean completion time alone; less: fairness counts as well
@@ -46,19 +46,19 @@ struct MatchingGoal {
 ///   + waiting + restart if its workers are not those it held.
 class MarketModel {
  public:
-  /// What a sum over the jobs needs for the score.
+  /// The sums over jobs that the score needs.
   struct Sums {
     double seconds = 0;
     double ratio = 0;   // to the seconds in equal shares
     double square = 0;  // of the ratio
   };
 
-  /// Chooses the jobs: those with the least work left first (at mean rate, ties to the lower
-  /// index) as far as each can have its least number of workers at once; the others wait. Nothing
-  /// is allocated where an earlier problem was as large. InvalidInput that names field, row and
-  /// rule for values out of range, and where not even one job can run.
+  /// Chooses the jobs: those with the least remaining work (at mean rate, ties to the lower index)
+  /// as long as each can have its minimum number of workers at once; the others wait. Does not
+  /// allocate if an earlier problem was as large. Throws InvalidInput that names field, row and
+  /// rule for values out of range, and if no job can run.
   void load(const MatchingProblem& problem, const MatchingGoal& goal);
-  /// Asked in all that follows whether to go on; null: never.
+  /// Sets the stop check of all later calls; null: none.
   void listen_to(StopCheck* stop) noexcept { stop_ = stop; }
 
   [[nodiscard]] std::size_t num_jobs() const noexcept { return chosen_.size(); }
@@ -120,7 +120,7 @@ class MarketModel {
   [[nodiscard]] double score(const Sums& sums) const noexcept;
   /// Jain's index of seconds / seconds in equal shares; 1 before those are known.
   [[nodiscard]] double fairness(const Sums& sums) const noexcept;
-  /// No decision whose mean completion time is at least `mean_s` scores less.
+  /// Lower bound on the score of any decision whose mean completion time is at least `mean_s`.
   [[nodiscard]] double least_score(double mean_s) const noexcept { return goal_.beta * mean_s; }
 
  private:

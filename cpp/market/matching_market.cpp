@@ -21,9 +21,9 @@ constexpr double kPromising = 1.02;
 // Rounds of refining the bound on all decisions: for the report, and for a category to look at.
 constexpr std::int32_t kBoundRounds = 16;
 constexpr std::int32_t kSeedRounds = 4;
-// To be enumerated.
+// Maximum number of categories to enumerate.
 constexpr double kMaxListed = 1e6;
-// Times that prices choose a category anew.
+// Number of times that prices choose a new category.
 constexpr std::int32_t kPriceSeeds = 3;
 
 }  // namespace
@@ -62,7 +62,7 @@ const MatchingMarket::Decision& MatchingMarket::solve(const MatchingProblem& pro
   decision_.num_categories = categories_.count(options.reports_bounds ? kInfinity : listed);
   decision_.is_exhaustive = enumerates || decision_.num_categories <= listed;
   if (decision_.is_exhaustive && decision_.num_categories > kMaxListed) {
-    fail_input("sampler: there are too many categories to enumerate them");
+    fail_input("sampler: too many categories to enumerate");
   }
   seed();
   // To find prices costs more than a single market that they may rule out.
@@ -82,7 +82,7 @@ void MatchingMarket::consider(std::span<const std::int32_t> counts, double score
   best_.assign(counts.begin(), counts.end());
 }
 
-/// Whether a bound on the summed seconds rules out anything better, where that is asked for.
+/// Whether a lower bound on the summed seconds excludes any improvement, if such pruning is on.
 bool MatchingMarket::is_hopeless(double bound_s) const noexcept {
   if (!options_.prune) return false;
   const double mean = bound_s / static_cast<double>(model_.num_jobs());
@@ -175,8 +175,8 @@ void MatchingMarket::seed() {
   refine(best_);
 }
 
-/// What is held now, with workers for those that hold none: idle ones, or one of a job that has
-/// more than its least. False where the workers are gone, or nobody can give one.
+/// The current allocation, plus workers for jobs without any: idle ones, or one of a job above its
+/// minimum. False if workers are gone or none can be given.
 bool MatchingMarket::keep_previous() {
   const std::size_t jobs = model_.num_jobs();
   const std::size_t classes = model_.num_classes();
@@ -269,8 +269,8 @@ void MatchingMarket::sample() {
   }
 }
 
-/// Clears the markets of the categories one worker away, the most promising first, and goes to
-/// the best of them. False where none is better.
+/// Clears the markets of the categories one worker away, the most promising first, and moves to the
+/// best of them. False if none is better.
 bool MatchingMarket::step() {
   const std::size_t jobs = model_.num_jobs();
   const double before = best_score_;
@@ -289,7 +289,7 @@ bool MatchingMarket::step() {
   };
   steps_.clear();
   const double here = bound_.of_category(category_);
-  // What the bound changes by when a job has one worker more or less.
+  // The change of the bound if a job has one worker more or less.
   const auto change = [&](std::size_t job, std::int32_t by) {
     if (job == jobs) return 0.0;
     bound_.refine(job, category_[job] + by);
@@ -323,7 +323,7 @@ bool MatchingMarket::step() {
     if (is_hopeless(next.bound)) break;
     const auto from = static_cast<std::size_t>(next.from);
     const auto to = static_cast<std::size_t>(next.to);
-    // What has changed in two jobs, and the market anew where that costs little.
+    // Updates what changed in two jobs, and clears the market again if that is cheap.
     exchange_.start(model_, start_);
     effort_ += cells;
     if (exchange_.give(from, to)) {
@@ -365,7 +365,7 @@ void MatchingMarket::report(const MatchingProblem& problem) {
   if (!options_.reports_bounds) return;
   double bound = bound_.of_all(kBoundRounds) / static_cast<double>(jobs);
   for (double& price : decision_.price) price += bound_.shift();
-  // What was not looked at is no better than what was found.
+  // Unvisited categories are no better than the best found.
   if (decision_.is_exhaustive && options_.goal.beta == 1.0) {
     bound = std::max(bound, std::min(enumerated_bound_, best_score_));
   }

@@ -37,31 +37,31 @@ class MatchingMarket {
     std::uint64_t seed = 0;
     double enumerate_up_to = 2000;  ///< categories; then all are looked at: 0 turns that off
     bool descend = true;            ///< from the best category, worker by worker
-    /// Of the descent, in jobs x (classes + 1)^2 per exchange that is tried: 64 jobs on four
-    /// classes try 62.
+    /// Effort of the descent, in jobs x (classes + 1)^2 per exchange tried: 64 jobs on four classes
+    /// try 62.
     std::int64_t effort = 100'000;
-    bool prune = true;              ///< no category that a bound shows to be no better
-    double concentration = 4.0;     ///< of draws around the square-root rule, balls per job
-    double hysteresis = 0.03;       ///< a smaller part of the score is not worth a change
-    /// Whether the decision's bound, prices and number of categories are asked for.
+    bool prune = true;  ///< no category that a bound shows to be no better
+    double concentration = 4.0;  ///< of draws around the square-root rule, balls per job
+    double hysteresis = 0.03;  ///< a smaller part of the score is not worth a change
+    /// Whether to compute the decision's bound, prices and number of categories.
     bool reports_bounds = true;
   };
 
   struct Decision {
     std::vector<std::int32_t> counts;  ///< by job of the problem, jobs x classes; 0: waits
-    std::vector<double> job_s;         ///< completion of each job; infinite: waits
-    std::vector<double> equal_s;       ///< the same in equal shares
+    std::vector<double> job_s;  ///< completion of each job; infinite: waits
+    std::vector<double> equal_s;  ///< the same in equal shares
     std::vector<double> price;  ///< of a worker of each class, seconds of summed completion
-    double mean_s = 0;          ///< over the jobs that do not wait
+    double mean_s = 0;  ///< over the jobs that do not wait
     double score = 0;
-    double lower_bound_s = 0;   ///< no decision for the same jobs has a lower mean
-    double fairness = 1;        ///< Jain's index of job_s / equal_s
-    double sampled_score = 0;   ///< before descent
-    double num_categories = 0;  ///< not all of them where bounds are not asked for
-    std::int64_t num_tried = 0;   ///< markets cleared
+    double lower_bound_s = 0;  ///< no decision for the same jobs has a lower mean
+    double fairness = 1;  ///< Jain's index of job_s / equal_s
+    double sampled_score = 0;  ///< before descent
+    double num_categories = 0;  ///< incomplete without bounds
+    std::int64_t num_tried = 0;  ///< markets cleared
     std::int64_t num_pruned = 0;  ///< categories that a bound ruled out
-    bool is_exhaustive = false;   ///< every category was tried or ruled out
-    bool is_kept = false;         ///< the previous placement stays
+    bool is_exhaustive = false;  ///< every category was tried or ruled out
+    bool is_kept = false;  ///< the previous placement stays
   };
 
   const Decision& solve(const MatchingProblem& problem, const Options& options);
@@ -70,7 +70,7 @@ class MatchingMarket {
     *this = MatchingMarket();
     listen_to(stop);
   }
-  /// Asked in all that follows whether to go on; null: never.
+  /// Sets the stop check of all later calls; null: none.
   void listen_to(StopCheck* stop) noexcept;
 
   [[nodiscard]] const Decision& decision() const noexcept { return decision_; }
@@ -106,7 +106,7 @@ class MatchingMarket {
   bool has_kept_ = false;
   double best_score_ = 0;
   std::int64_t effort_ = 0;
-  double enumerated_bound_ = 0;  // the least of the categories looked at
+  double enumerated_bound_ = 0;  // the lowest of the categories visited
   double kept_score_ = 0;
   std::vector<std::int32_t> best_, start_, kept_, free_;
   std::vector<std::int32_t> category_, drawn_;

@@ -5,7 +5,7 @@
 namespace gpusched {
 namespace {
 
-// Less than this part of the costs at hand is rounding.
+// A gain below this fraction of the costs is rounding.
 constexpr double kCostGain = 1e-9;
 
 }  // namespace
@@ -41,7 +41,7 @@ void OneTypeSearch::add(std::span<const Option> options) {
   jobs_.push_back(job);
 }
 
-/// The cheapest option on a type with at most so many GPUs.
+/// The cheapest option on a type with at most `gpus` GPUs.
 std::int32_t OneTypeSearch::best_within(std::size_t job, int type, int gpus) const {
   const std::size_t* bounds = type_begin_.data() + job * (num_types_ + 1) + type;
   const auto begin = options_.begin() + static_cast<std::ptrdiff_t>(bounds[0]);
@@ -104,7 +104,7 @@ bool OneTypeSearch::take_cheapest(std::size_t job, int most) {
   return best != kNone;
 }
 
-/// What a job gains most by on free GPUs and its own.
+/// The best change of a job on free GPUs and its own.
 OneTypeSearch::Change OneTypeSearch::best_alone(std::size_t job) const {
   Change best;
   const double now = cost_of(job);
@@ -135,7 +135,7 @@ void OneTypeSearch::fill(double least_gain) {
   }
 }
 
-/// Two jobs on one type, with so many GPUs between them.
+/// Divides a number of GPUs of one type between two jobs.
 void OneTypeSearch::share_out(std::size_t first, std::size_t second, int type, int gpus,
                               Change& best) const {
   const double now = cost_of(first) + cost_of(second);

@@ -7,10 +7,10 @@
 
 namespace gpusched {
 
-/// Gives each job GPUs of one type, at one of its widths: where a gang is as slow as its slowest
-/// GPU and throughput saturates, a sum of single GPUs says little. Local search on the sum of the
-/// jobs' costs: one job goes to free GPUs, or two share out what both hold and what is free, on
-/// one type or over two. Nothing is allocated where an earlier problem was as large.
+/// Gives each job GPUs of one type, at one of its widths: if a job is as slow as its slowest GPU
+/// and throughput saturates, a sum of single GPUs is meaningless. Local search on the sum of the
+/// jobs' costs: one job moves to free GPUs, or two divide what they hold and what is free, on one
+/// or two types. Does not allocate if an earlier problem was as large.
 class OneTypeSearch {
  public:
   struct Option {
@@ -20,23 +20,23 @@ class OneTypeSearch {
   };
   static constexpr std::int32_t kNone = -1;
 
-  /// With so many GPUs of each type, and no jobs.
+  /// Starts with this many GPUs of each type, and no jobs.
   void begin(std::span<const std::int32_t> capacity);
   /// Its options by type, then by ascending width, each once. It holds nothing.
   void add(std::span<const Option> options);
 
   /// All hold nothing again.
   void clear();
-  /// Holds the option instead of what the job holds; false, and nothing is changed, if the GPUs
-  /// do not suffice.
+  /// Gives the job the option instead of its present one; false, without effect, if the GPUs do not
+  /// suffice.
   bool take(std::size_t job, std::int32_t option);
-  /// The cheapest option of at most so many GPUs that fits what is free, for a job that holds
-  /// nothing; ties to the first. False if there is none.
+  /// Gives a job without GPUs the cheapest option of at most `most` GPUs that is free; ties to the
+  /// first. False if there is none.
   bool take_cheapest(std::size_t job, int most);
   /// Lets jobs change to free GPUs, the greatest gain first, where that lowers the job's own cost
   /// by more than the part `least_gain`.
   void fill(double least_gain);
-  /// Until no change of one job or of a pair lowers the sum, or so many pairs were looked at.
+  /// Until no change of one job or of a pair lowers the sum, or `effort` pairs were tried.
   void improve(std::int64_t effort);
 
   [[nodiscard]] std::size_t num_jobs() const noexcept { return jobs_.size(); }
@@ -46,7 +46,7 @@ class OneTypeSearch {
     return options_[jobs_[job].begin + static_cast<std::size_t>(index)];
   }
   [[nodiscard]] int free(int type) const noexcept { return free_[static_cast<std::size_t>(type)]; }
-  /// Of all jobs; one that holds nothing costs twice its most expensive option.
+  /// The cost of all jobs; one without GPUs costs twice its most expensive option.
   [[nodiscard]] double cost() const noexcept;
 
  private:

@@ -98,7 +98,7 @@ void OwnWidths::leave(JobId id) {
   job.place = Place::nowhere;
 }
 
-/// Those that have paid for their restarts may stop from now on.
+/// Jobs that have paid for their restarts may stop from now on.
 void OwnWidths::end_settling(const State& state) {
   std::erase_if(settling_, [&](JobId id) {
     const Slot& run = state.slot(id);
@@ -113,7 +113,7 @@ void OwnWidths::drop_gone() {
   std::erase_if(spread_, [&](const MatchingJobs::Job& job) { return !jobs_[job.id].is_spread; });
 }
 
-/// As MatchingJobs watches all that run.
+/// As MatchingJobs watches all running jobs.
 void OwnWidths::watch_spread(const State& state) {
   drop_gone();
   for (MatchingJobs::Job& job : spread_) {
@@ -179,7 +179,7 @@ void OwnWidths::choose(const State& state, bool may_stop) {
       const std::int64_t enough = next->item - left;
       const std::int64_t behind = held_behind(*next, state.now(), enough);
       is_chosen = behind >= enough;
-      // Somebody before it has to stop, and may leave enough.
+      // A job before it has to stop, and may leave enough.
       if (!is_chosen && behind + left < 0) break;
     }
     if (is_chosen) {
@@ -196,7 +196,7 @@ void OwnWidths::choose(const State& state, bool may_stop) {
   choose_among_last(waiting, left);
 }
 
-/// The last ones of those that run, as few as hold so many GPUs, in order.
+/// The last running jobs, in order: as few as hold this many GPUs.
 void OwnWidths::find_last(Time now, std::int64_t gpus) {
   last_.clear();
   for (Lines::LineId line = 0; line < holders_.size(); ++line) {
@@ -215,7 +215,7 @@ void OwnWidths::find_last(Time now, std::int64_t gpus) {
   last_.erase(last_.begin(), first);
 }
 
-/// Goes on in order from there, with so many GPUs left.
+/// Continues in order from there, with this many GPUs left.
 void OwnWidths::choose_among_last(Lines::Walk& waiting, std::int64_t left) {
   auto holder = last_.begin();
   while (left > 0) {

@@ -17,10 +17,10 @@
 
 namespace gpusched {
 
-/// The jobs of a run in which a market has nothing to choose: GPUs are of one class, speeds are
-/// fixed, and each job has its own width. Who has the least GPU time left runs. Those that run stand
-/// in order of their ends, a line for each width, so that a decision looks at those alone that
-/// start, stop, or are next to.
+/// The jobs of a run in which a market has no choice: GPUs are of one class, speeds are fixed, and
+/// each job has its own width. The jobs with the least remaining GPU time run. Running jobs are
+/// sorted by their ends, one line per width, so that a decision visits only jobs that start, stop,
+/// or are next.
 class OwnWidths {
  public:
   void begin(const State& state);
@@ -30,13 +30,13 @@ class OwnWidths {
   void forget(JobId id);
   [[nodiscard]] bool empty() const noexcept { return num_jobs_ == 0; }
 
-  /// Finds who starts and who stops, nobody if `may_stop` is false, by the GPU time left, then by
-  /// JobId.
+  /// Finds the jobs to start and to stop (none if `may_stop` is false), by remaining GPU time, then
+  /// by JobId.
   void choose(const State& state, bool may_stop);
   [[nodiscard]] std::span<const JobId> starts() const noexcept { return starts_; }
   [[nodiscard]] std::span<const JobId> stops() const noexcept { return stops_; }
 
-  /// Those that wait, one at each call, in the same order.
+  /// The waiting jobs, one per call, in the same order.
   [[nodiscard]] std::function<std::optional<JobId>()> waiting() const;
   /// Jobs that ran before this decision on more servers than they need, by the GPU time left.
   [[nodiscard]] std::span<const MatchingJobs::Job> spread() const noexcept { return spread_; }
@@ -54,7 +54,7 @@ class OwnWidths {
 
     auto operator<=>(const Holder&) const = default;
   };
-  /// Where a job stands.
+  /// The list that a job is in.
   enum class Place : std::uint8_t { nowhere, waiting, settling, holding };
   struct Job {
     Lines::LineId line = 0;

@@ -14,24 +14,24 @@
 
 namespace gpusched {
 
-/// Turns what jobs shall hold into GPUs, and makes use of what finds no place so.
+/// Turns the jobs' targets into GPUs, and uses GPUs for which no target fits.
 class MatchingPlacing {
  public:
   /// Jobs without GPUs that are offered idle ones.
   static constexpr std::size_t kOffers = 64;
 
-  /// A gang moves to fewer servers where it ends earlier by more than the part `least_gain` of the
-  /// time it has left.
+  /// A job moves to fewer servers if it then ends earlier by more than `least_gain` of its
+  /// remaining time.
   void begin(const Setup& setup, double least_gain);
 
-  /// For what jobs shall hold.
+  /// The targets of the jobs.
   [[nodiscard]] Reallocation& reallocation() noexcept { return reallocation_; }
-  /// What was added to the reallocation may find no place on any server; others may, at their own
-  /// widths: those that `next` names.
+  /// Applies the reallocation. If targets do not fit on any server, other jobs named by `next` may
+  /// get these GPUs at their own widths.
   void apply(const State& state, Actions& actions, Reallocation::Others others,
              const std::function<std::optional<JobId>()>& next);
-  /// Gangs that are slower than they would be on fewer servers, where there are such now: all of
-  /// a type together, or one alone. Of those that ran before.
+  /// Jobs that would be faster on fewer servers, if such are free now: all of a type together, or
+  /// one alone. Only jobs that ran before.
   template <class Running, class JobOf>
   void consolidate(const State& state, Actions& actions, const Running& running, JobOf job_of) {
     for (int type = 0; type < state.cluster().num_types(); ++type) {
@@ -46,10 +46,9 @@ class MatchingPlacing {
     }
   }
 
-  /// Jobs that started since the last `apply` though nobody wanted it.
+  /// Jobs started since the last `apply()` that were not in its target.
   [[nodiscard]] std::span<const JobId> others() const noexcept { return others_; }
-  /// Jobs that may hold other GPUs since the last `apply` though nobody wanted it; maybe more than
-  /// once.
+  /// Jobs with possibly changed GPUs since the last `apply()` without a target; maybe repeated.
   [[nodiscard]] std::span<const JobId> moved() const noexcept { return moved_; }
 
  private:

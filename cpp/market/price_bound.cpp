@@ -19,9 +19,9 @@ constexpr int kRefinements = 12;
 constexpr double kRefined = 1e-3;
 constexpr int kShifts = 40;
 constexpr double kShiftTolerance = 1e-6;
-// Steps are no less than this part of what the jobs cost at least.
+// Minimum step, relative to the minimum cost of the jobs.
 constexpr double kLeastStep = 1e-15;
-// What rounding may have added to a bound, in parts of it.
+// Relative bound on the rounding of a bound.
 constexpr double kBoundRounding = 1e-11;
 
 }  // namespace
@@ -71,7 +71,8 @@ void PriceBound::begin(const MarketModel& model, std::span<const double> price,
   }
 }
 
-/// The least bound of a job in each block of numbers of workers. Bounds only rise, so it stays one.
+/// The lowest bound of a job in each block of numbers of workers. Bounds only rise, so it stays
+/// valid.
 void PriceBound::set_least(std::size_t job) {
   double* blocks = least_.data() + blocks_begin_[job];
   const std::int32_t low = model_->minimum()[job];
@@ -95,7 +96,7 @@ void PriceBound::rank_offers(std::size_t job, double slope) {
   });
 }
 
-/// Raises the bounds of a job, with workers whose sum of rates lies between `least` and `most`, to
+/// Raises the bounds of a job, for workers with a sum of rates between `least` and `most`, to
 /// those of the tangent at this rate.
 void PriceBound::add_tangent(std::size_t job, double estimate, double least, double most) {
   const double work = model_->work(job);
@@ -123,7 +124,7 @@ void PriceBound::add_tangent(std::size_t job, double estimate, double least, dou
   }
 }
 
-/// Raises the bound of a job with so many workers alone; returns their sum of rates.
+/// Raises the bound of a job for this number of workers only; returns their sum of rates.
 double PriceBound::add_point(std::size_t job, std::int32_t workers, double estimate) {
   const double work = model_->work(job);
   rank_offers(job, work / (estimate * estimate));

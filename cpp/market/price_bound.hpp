@@ -10,11 +10,10 @@
 
 namespace gpusched {
 
-/// Lower bounds on total completion time at given prices of the workers. By Lagrange, no decision
-/// of a category takes less than the sum over the jobs of the least seconds + price that a job
-/// with so many workers can have, less the price of all workers. What a job can have is bounded by
-/// tangents of work / rate, any of which is valid: for a slope the cheapest workers are those of
-/// least price - slope x rate.
+/// Lower bounds on total completion time at given prices of the workers. By Lagrange, any decision
+/// of a category takes at least the sum over the jobs of the minimum seconds + price with this many
+/// workers, minus the price of all workers. Each minimum is bounded by tangents of work / rate, all
+/// of which are valid: for a slope, the cheapest workers have the lowest price - slope x rate.
 class PriceBound {
  public:
   /// `price` of a worker of each class; `estimate`: of the jobs' sums of rates, where the bounds
@@ -22,12 +21,12 @@ class PriceBound {
   void begin(const MarketModel& model, std::span<const double> price,
              std::span<const double> estimate);
 
-  /// Asked in all that follows whether to go on; null: never.
+  /// Sets the stop check of all later calls; null: none.
   void listen_to(StopCheck* stop) noexcept { stop_ = stop; }
 
   /// On the summed seconds of all decisions of the category.
   [[nodiscard]] double of_category(std::span<const std::int32_t> category) const noexcept;
-  /// Of a job with so many workers: seconds + price.
+  /// Of a job with this many workers: seconds + price.
   [[nodiscard]] double of_job(std::size_t job, std::int32_t workers) const noexcept {
     return table_[cell(job, workers)] + fixed_s_[cell(job, workers)];
   }
@@ -38,7 +37,7 @@ class PriceBound {
 
   /// On the summed seconds of every decision whatsoever; closer after more rounds of refining.
   double of_all(std::int32_t rounds);
-  /// What every price is raised by there: then nobody would rather have fewer workers, or more.
+  /// The Lagrange multiplier: raises every price so that no job prefers fewer or more workers.
   [[nodiscard]] double shift() const noexcept { return shift_; }
   /// The number of workers of each job at which that bound is reached: no more than there are.
   [[nodiscard]] std::span<const std::int32_t> best() const noexcept { return best_; }

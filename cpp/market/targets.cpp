@@ -86,7 +86,7 @@ void MatchingTargets::give_idle(const State& state, Row job) {
   settle(job);
 }
 
-/// The least width of idle GPUs, the fastest type first; none if they do not suffice.
+/// The minimum width on idle GPUs, the fastest type first; none if they do not suffice.
 void MatchingTargets::gather(const MatchingJobs::Job& job, std::vector<Part>& parts) const {
   int missing = job.least;
   while (missing > 0) {

@@ -12,7 +12,7 @@
 
 namespace gpusched {
 
-/// What each job shall hold from now on, by GPU type, and what that leaves idle.
+/// The target GPUs of each job by type, and the idle GPUs left.
 class MatchingTargets {
  public:
   using Row = MatchingJobs::Row;
@@ -21,9 +21,9 @@ class MatchingTargets {
   void open(const State& state, const MatchingJobs& jobs);
 
   [[nodiscard]] std::span<const Part> of(Row job) const noexcept { return targets_[job]; }
-  /// What the job holds now.
+  /// The present GPUs of the job.
   [[nodiscard]] std::span<const Part> held(Row job) const noexcept { return held_[job]; }
-  /// Those that shall hold something, each once.
+  /// The jobs with a target, each once.
   [[nodiscard]] std::span<const Row> given() const noexcept { return given_; }
   [[nodiscard]] bool is_anything_idle() const noexcept;
 
@@ -35,9 +35,10 @@ class MatchingTargets {
   /// Idle GPUs for a job without any: its least width, on the types fastest for it; where types do
   /// not add up, the fastest of its widths.
   void give_idle(const State& state, Row job);
-  /// Idle GPUs, as many of a type as can be, for those of the jobs that have some and end earlier
-  /// by more than the part `least_gain` of the time they have left, restart included; the greatest
-  /// gain in weighted seconds first, with a weight for each of `jobs`. Where types add up.
+  /// Gives idle GPUs, as many of a type as possible, to those of the jobs that have some and then
+  /// end earlier by more than `least_gain` of their remaining time, including the restart; the
+  /// greatest gain in weighted seconds first, with a weight for each of `jobs`. Only if types add
+  /// up.
   void grow(const State& state, std::span<const Row> jobs, std::span<const double> weight,
             double least_gain);
 
@@ -51,7 +52,7 @@ class MatchingTargets {
 
   Ref<const MatchingJobs> jobs_;
   std::vector<std::vector<Part>> targets_, held_;  // by row
-  std::vector<Row> given_, holders_;               // whose target, or held, may not be empty
+  std::vector<Row> given_, holders_;  // rows with a possibly non-empty target, or allocation
   std::vector<std::int32_t> idle_;  // of each type
   std::vector<Part> wider_;
 };

@@ -7,8 +7,8 @@ namespace {
 
 // Weights are scaled so that the market's figures are neither tiny nor huge.
 constexpr double kScale = 1e4;
-// Times the seconds of any job, from a tick to centuries, they stay within what the market takes:
-// with much focus on the jobs with the least left, the others count for as good as nothing.
+// Times the seconds of any job, from a tick to centuries, weights stay within the market's range:
+// with a high focus on the jobs with the least remaining time, the others hardly count.
 constexpr double kLeastWeight = 1e-24;
 constexpr double kGreatestWeight = 1e18;
 

@@ -6,7 +6,7 @@
 namespace gpusched {
 namespace {
 
-// Pairs of jobs that a search looks at: the next decision goes on from there.
+// Pairs of jobs per search: the next decision continues from there.
 constexpr std::int64_t kPairs = 4'000;
 constexpr int kAny = std::numeric_limits<int>::max();
 
@@ -52,7 +52,7 @@ void MatchingWidths::begin_at(Start start) {
       search_.take_cheapest(row, kAny);
       continue;
     }
-    // What is cheapest of what the market gave it, on one type; else as many GPUs elsewhere.
+    // The cheapest of the job's GPUs in the market, on one type; else as many GPUs elsewhere.
     const bool is_taken = matched_[row] != OneTypeSearch::kNone && search_.take(row, matched_[row]);
     if (!is_taken) search_.take_cheapest(row, widest_[row]);
   }

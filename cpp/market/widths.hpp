@@ -15,14 +15,14 @@ namespace gpusched {
 /// matching and at what is held now.
 class MatchingWidths {
  public:
-  /// With so many GPUs of each type, and no jobs.
+  /// Starts with this many GPUs of each type, and no jobs.
   void begin(std::span<const std::int32_t> capacity);
   /// In the order of precedence; `held` has no GPUs where the job has none or several types,
   /// `matched` is what the market gave it. The cost of a job is weight x its seconds left.
   void add(const MatchingJobs::Job& job, double weight, const Part& held,
            std::span<const Part> matched);
-  /// `in_turn`: also from what the jobs would choose one after the other. What is held now stays
-  /// unless the sum of costs falls by more than the part `hysteresis`.
+  /// `in_turn`: also starts from the jobs' choices in order. Present allocations stay unless the
+  /// sum of costs falls by more than the fraction `hysteresis`.
   void solve(bool in_turn, double hysteresis);
   /// No GPUs: it waits.
   [[nodiscard]] Part found(std::size_t row) const noexcept;

@@ -10,11 +10,11 @@ namespace {
 
 // Less than this part of the mean completion time is rounding.
 constexpr double kTimeGain = 1e-12;
-// Of a sum of rates is what it was before too great to be subtracted from.
+// Below this fraction of its former value, a sum of rates has lost its precision.
 constexpr double kCancelled = 0x1p-26;
 // Costs by job and pair of classes beyond which pairs of jobs are gone through.
 constexpr std::size_t kMaxCosts = 1 << 16;
-// So many times as many jobs as pairs of classes, and pairs of jobs cost more in any case.
+// With this ratio of jobs to pairs of classes, pairs of jobs always cost more.
 constexpr std::size_t kFewClasses = 64;
 constexpr std::int32_t kNobody = -1;
 
@@ -38,7 +38,7 @@ void Exchange::start(const MarketModel& model, std::span<const std::int32_t> cou
   total();
 }
 
-/// What follows from the workers of a job.
+/// Recomputes everything derived from the workers of a job.
 void Exchange::refresh(std::size_t job) {
   const std::span<const std::int32_t> counts = row(job);
   std::int32_t* held = held_.data() + job * num_classes_;
@@ -177,8 +177,8 @@ Exchange::Move Exchange::best_of(std::size_t first, std::size_t second, bool swa
   return best;
 }
 
-/// Of a pair of jobs the best exchange is made if it lowers the score; pairs in ascending order,
-/// again and again.
+/// Repeatedly makes the best exchange of each pair of jobs if it lowers the score; pairs in
+/// ascending order.
 void Exchange::improve_by_pairs(bool may_resize) {
   changed_.assign(num_jobs_ + 1, 1);
   seen_.assign(num_jobs_ * (num_jobs_ + 1), 0);
@@ -224,7 +224,7 @@ bool Exchange::give(std::size_t from, std::size_t to) {
   return true;
 }
 
-/// What each exchange of a class for another costs a job.
+/// The cost to a job of each exchange of one class for another.
 void Exchange::cost_of(std::size_t job, bool may_resize) {
   const std::size_t nodes = num_classes_ + 1;
   double* costs = cost_.data() + job * nodes * nodes;
@@ -246,7 +246,7 @@ void Exchange::cost_of(std::size_t job, bool may_resize) {
   }
 }
 
-/// Lets a job compete for an arc. Ties go to who came first.
+/// Lets a job compete for an arc. Ties go to the earlier job.
 void Exchange::offer(std::size_t arc, std::size_t job) {
   const std::size_t nodes = num_classes_ + 1;
   const double cost = cost_[job * nodes * nodes + arc];
@@ -302,7 +302,7 @@ bool Exchange::best_ring(std::size_t length, std::size_t first) {
         }
         continue;
       }
-      for (std::size_t c = a + 1; c < nodes; ++c) {  // a is the least node of the ring
+      for (std::size_t c = a + 1; c < nodes; ++c) {  // a is the lowest node of the ring
         if (c == b) continue;
         const std::array<const Arc*, 3> arcs{&arc(a, b), &arc(b, c), &arc(c, a)};
         if (arcs[0]->cost[0] + arcs[1]->cost[0] + arcs[2]->cost[0] >= ring_.cost) continue;
@@ -325,7 +325,7 @@ bool Exchange::best_ring(std::size_t length, std::size_t first) {
   return ring_.cost < enough;
 }
 
-/// What the i-th job of the ring gives and gets; backwards: gives back.
+/// Applies the exchange of the i-th job of the ring; backwards: undoes it.
 void Exchange::turn(std::size_t i, std::size_t length, int direction) {
   auto given = static_cast<std::int32_t>(ring_.node[i]) - 1;
   auto got = static_cast<std::int32_t>(ring_.node[(i + 1) % length]) - 1;
@@ -333,7 +333,7 @@ void Exchange::turn(std::size_t i, std::size_t length, int direction) {
   change(static_cast<std::size_t>(ring_.job[i]), given, got);
 }
 
-/// The best ring of two, or of three where there is none of two, again and again.
+/// Repeatedly applies the best ring of two or, if there is none, of three.
 void Exchange::improve_by_arcs(bool may_resize) {
   const std::size_t nodes = num_classes_ + 1;
   const std::size_t first = may_resize ? 0 : 1;

@@ -12,25 +12,25 @@
 
 namespace gpusched {
 
-/// Local search on who holds how many workers of which class: two jobs exchange a worker each or,
-/// where numbers may change, one gives a worker to the other; idle workers are held by nobody. An
-/// exchange changes few jobs, so only their seconds are computed anew. Nothing is allocated where
-/// an earlier problem was as large.
+/// Local search on the workers of each class that each job holds: two jobs exchange a worker each
+/// or, if numbers may change, one gives a worker to the other; idle workers belong to no job. An
+/// exchange changes few jobs, so only their seconds are recomputed. Does not allocate if an earlier
+/// problem was as large.
 ///
-/// Where the score is a sum over the jobs and the classes are few, an exchange is a cycle among
+/// If the score is a sum over the jobs and the classes are few, an exchange is a cycle among
 /// classes (a job gives one of g and gets one of h: an arc from g to h), the best arcs are kept,
-/// and rings of three jobs count as well. Otherwise all pairs of jobs are gone through.
+/// and rings of three jobs count too. Otherwise all pairs of jobs are tried.
 class Exchange {
  public:
   /// From these workers, by job, jobs x classes, no more than there are. Every job has one.
   void start(const MarketModel& model, std::span<const std::int32_t> counts);
 
-  /// Exchanges that leave the number of workers of each job as it is, until none lowers the score.
+  /// Exchanges that keep the number of workers of each job, until none lowers the score.
   void polish() { improve(false); }
   /// All exchanges, within least and most of each job.
   void resize() { improve(true); }
-  /// One worker from `from` to `to` (num_jobs(): nobody), the one that makes the score least.
-  /// False, and nothing, where they have none to exchange so.
+  /// Moves one worker from `from` to `to` (num_jobs(): idle), the one that gives the lowest score.
+  /// False, without effect, if they cannot exchange.
   bool give(std::size_t from, std::size_t to);
 
   [[nodiscard]] double score() const noexcept { return model_->score(sums_); }
@@ -43,7 +43,7 @@ class Exchange {
     return {counts_.data(), num_jobs_ * num_classes_};
   }
 
-  /// Asked in all that follows whether to go on; null: never.
+  /// Sets the stop check of all later calls; null: none.
   void listen_to(StopCheck* stop) noexcept { stop_ = stop; }
 
   /// For tests: always by pairs.
@@ -103,7 +103,7 @@ class Exchange {
   std::vector<std::uint32_t> changed_;  // when a job changed last
   std::vector<std::uint32_t> seen_;     // when a pair was gone through last
 
-  // Node 0 is no worker, node c + 1 is class c.
+  // Node 0 means no worker, node c + 1 is class c.
   std::vector<double> cost_;  // by job, given, got
   std::vector<Arc> arcs_;     // by given, got
   struct Ring {

@@ -8,8 +8,8 @@
 
 namespace gpusched {
 
-/// GPUs of one server. The width is kept beside the mask: counting bits takes a dozen
-/// instructions where the oldest processors are supported.
+/// GPUs of one server. The width is stored with the mask: counting bits takes a dozen instructions
+/// on the oldest supported processors.
 struct Piece {
   ServerId server;
   std::int32_t gpus;
@@ -23,7 +23,7 @@ struct Piece {
   friend bool operator==(const Piece&, const Piece&) = default;
 };
 
-/// Where a gang runs. Without pieces it holds `gpus` of the one pool (placement `count`).
+/// Where a job runs. Without pieces it holds `gpus` of the single pool (placement `count`).
 struct Allocation {
   int gpus = 0;
   std::vector<Piece> pieces;
@@ -37,16 +37,16 @@ struct Allocation {
   }
 };
 
-/// What a placement is asked for: a gang that starts or resumes.
+/// A request to a placement: a job that starts or resumes.
 struct Request {
   JobId job;
   int gpus;
   TypeMask types;
   /// How often the job was preempted: keys random draws.
   int preemptions;
-  /// What its workers ask for beside GPUs; null: nothing.
+  /// CPU, memory and GPU share of its workers; null: whole GPUs only.
   const Demand* demand = nullptr;
-  /// GPUs that it wants of each of its servers; 0: of any, as the placement likes.
+  /// GPUs on each of its servers; 0: the placement decides.
   int gpus_per_node = 0;
 
   /// Whether it asks for a number of GPUs and nothing else.

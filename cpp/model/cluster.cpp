@@ -29,11 +29,11 @@ Cluster::Cluster(std::span<const std::int32_t> server_gpus,
     const int type = types_[server];
     if (gpus < 1 || gpus > kMaxGpusPerServer) {
       fail_input("server_gpus: server " + std::to_string(server) + " has " + std::to_string(gpus) +
-                 " GPUs; 1 to 64 are allowed");
+                 " GPUs; it must have 1 to 64");
     }
     if (type < 0 || type >= kMaxGpuTypes) {
       fail_input("server_type: server " + std::to_string(server) + " has type " +
-                 std::to_string(type) + "; 0 to 63 are allowed");
+                 std::to_string(type) + "; it must be 0 to 63");
     }
     const auto at = static_cast<std::size_t>(type);
     if (at >= gpus_of_type_.size()) {
@@ -80,8 +80,8 @@ void Cluster::read_parts(std::span<const std::int32_t> part_of) {
     const auto at = static_cast<std::size_t>(server);
     const std::int32_t first = part_of[at];
     if (first < 0 || first > server || part_of[static_cast<std::size_t>(first)] != first) {
-      fail_input("part_of: server " + std::to_string(server) + " is of " + std::to_string(first) +
-                 "; itself, or the first of the parts of its server");
+      fail_input("part_of: server " + std::to_string(server) + " is part of " +
+                 std::to_string(first) + "; it must be itself, or the first part of its server");
     }
     last[at] = server;
     if (first == server) continue;

@@ -9,18 +9,18 @@
 
 namespace gpusched {
 
-/// What servers have beside GPUs. Each column may be empty: as much as anybody asks for, and no
-/// server is a part of another.
+/// Resources of servers besides GPUs. Each column may be empty: unlimited, and no server is a part
+/// of another.
 struct CapacityColumns {
   /// Negative: unlimited.
   std::span<const std::int64_t> cpu_milli;
   std::span<const std::int64_t> memory_mib;
-  /// A server with GPUs of several types is a part for each: here stands the first of them, whose
-  /// CPU and memory all share.
+  /// A server with GPUs of several types is one part per type: the index of its first part, whose
+  /// CPU and memory all parts share.
   std::span<const std::int32_t> part_of = {};
 };
 
-/// The servers of a cluster, how many GPUs each has and of which type, and what connects them.
+/// The servers of a cluster, with number and type of their GPUs, and the network.
 class Cluster {
  public:
   /// Copies the columns; throws InvalidInput that names the server and the field.
@@ -66,9 +66,9 @@ class Cluster {
   [[nodiscard]] TypeMask all_types() const noexcept { return all_types_; }
   /// GPUs of the given types together.
   [[nodiscard]] std::int64_t gpus_of(TypeMask types) const noexcept;
-  /// GPUs that one gang may have: on servers with several types it has GPUs of one.
+  /// GPUs available to one job: on servers with several types it gets GPUs of one.
   [[nodiscard]] std::int64_t gpus_of_gang(TypeMask types) const noexcept;
-  /// Servers of the given types with so many GPUs and more, on which one gang may be.
+  /// Servers of the given types with at least this many GPUs, which one job may use together.
   [[nodiscard]] int num_servers_of(TypeMask types, int least_gpus) const noexcept;
   /// GPUs of the largest server of the given types; 0 if there is none.
   [[nodiscard]] int largest_server(TypeMask types) const noexcept {

@@ -8,10 +8,10 @@ namespace gpusched {
 /// Thousandths of a GPU.
 inline constexpr std::int32_t kWholeGpu = 1000;
 
-/// What each worker of a gang asks for beside a GPU of its own: a part of one instead, CPU and
-/// memory. A worker sits on one GPU; a task without GPUs is one worker.
+/// The request of each worker of a job besides a GPU of its own: a share of a GPU instead, CPU and
+/// memory. A worker uses one GPU; a task without GPUs is one worker.
 struct Demand {
-  std::int32_t share_milli = kWholeGpu;  ///< less than a whole GPU only in a gang of one
+  std::int32_t share_milli = kWholeGpu;  ///< below a whole GPU only in a 1-GPU job
   std::int64_t cpu_milli = 0;
   std::int64_t memory_mib = 0;
 

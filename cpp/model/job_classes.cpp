@@ -49,7 +49,7 @@ void JobClasses::classify_by_width() {
     types_of_set[set] &= columns.type_masks[set];
   }
 
-  // First which widths each set of types is asked for, then ids in order of (types, width).
+  // First the widths of each type set, then ids in order of (types, width).
   std::vector<JobId> example(num_sets * stride_, kNoJob);
   for (JobId job = 0; job < jobs.num_jobs(); ++job) {
     const auto gpus = static_cast<std::size_t>(jobs.gpus(job));

@@ -30,9 +30,8 @@ inline constexpr const char* kRejectReasons[] = {"",
                                                  "needs more servers with gpus_per_node GPUs than "
                                                  "the cluster has"};
 
-/// Jobs of one class ask for the same thing: as many GPUs of the same allowed types, as many of each
-/// server, and as much beside them. What a placement refuses to one it refuses to all, so queues
-/// are kept and retried by class.
+/// Jobs of one class have the same request: GPUs, allowed types, GPUs per server, demands. A
+/// placement that refuses one refuses all, so queues are kept and retried by class.
 class JobClasses {
  public:
   /// The classes that share a set of types, by width ascending, shares first: [begin, end).
@@ -70,7 +69,7 @@ class JobClasses {
   [[nodiscard]] RejectReason reject_reason(JobId job) const noexcept;
   /// Some job of the class: a request for the class is a request for it.
   [[nodiscard]] JobId example(ClassId id) const noexcept { return example_[id]; }
-  /// What a job of the class asks a placement for.
+  /// The request to a placement of a job of the class.
   [[nodiscard]] Request request(ClassId id) const noexcept {
     return {example_[id], gpus_[id], types_[id], 0, demand(id), gpus_per_node(id)};
   }

@@ -17,7 +17,7 @@
 
 namespace gpusched {
 
-/// What a column has one value for; where there are several, the last runs fastest.
+/// Dimensions of a column, row-major (last varies fastest).
 enum class Per : std::uint8_t {
   job,
   type_set,
@@ -31,13 +31,13 @@ enum class Per : std::uint8_t {
   stage_and_type,
 };
 
-/// Which values a column may hold, each by itself.
+/// The allowed values of a column, each taken alone.
 struct ValueRange {
   const char* rule;
   std::int64_t least = 0;
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
   bool excludes_least = false;
-  bool may_be_unknown = false;  ///< NaN: there is no figure
+  bool may_be_unknown = false;  ///< NaN: unknown
 };
 
 /// No worker asks for more CPU or memory, so that sums over a server stay exact.
@@ -52,7 +52,7 @@ inline constexpr ValueRange kCount{"at least 0"};
 inline constexpr ValueRange kPositiveCount{"at least 1", 1};
 inline constexpr ValueRange kRunTime{"1 to 2^53 microseconds are allowed", 1, kMaxServiceTicks};
 inline constexpr ValueRange kCost{"0 to 2^53 microseconds are allowed", 0, kMaxServiceTicks};
-inline constexpr ValueRange kWidth{"at least 1"};  // 0 where there are demands
+inline constexpr ValueRange kWidth{"at least 1"};  // 0 if there are demands
 inline constexpr ValueRange kLeastWidth{"1 to gpus", 1};
 inline constexpr ValueRange kGreatestWidth{"at least gpus"};
 inline constexpr ValueRange kDeadline{"after the submit and below 2^62 microseconds, or -1",
@@ -79,71 +79,70 @@ inline constexpr ValueRange kGraphIndex{"an index into the graphs"};
 /// range and what it is for. Whatever else knows of columns follows from this table. Its order is
 /// that of saved cases: a new column comes last. Those that are required come first.
 #define GPUSCHED_JOB_COLUMNS(COLUMN)                                                               \
-  COLUMN(submit_us, std::int64_t, "us", job, required, kCount, "When the job arrives; ascending.") \
+  COLUMN(submit_us, std::int64_t, "us", job, required, kCount, "Submit time; ascending.")          \
   COLUMN(service_us, std::int64_t, "us", job, required, kRunTime,                                  \
-         "Its true run time on an idle cluster.")                                                  \
+         "True run time on an idle cluster.")                                                      \
   COLUMN(gpus, std::int32_t, "GPUs", job, required, kWidth,                                        \
-         "Its width: workers of one GPU each; may be 0 where jobs have demands.")                  \
+         "Job size: workers of one GPU each; may be 0 if jobs have demands.")                      \
   COLUMN(predicted_us, std::int64_t, "us", job, optional, kRunTime,                                \
-         "What an order may know of the service; without it the truth.")                           \
+         "Run time that a policy may use; default: the true one.")                                 \
   COLUMN(estimate_us, std::int64_t, "us", job, optional, kRunTime,                                 \
-         "What a reservation counts with; without it the prediction.")                             \
+         "Run time that a reservation uses; default: the prediction.")                             \
   COLUMN(checkpoint_us, std::int64_t, "us", job, optional, kCost,                                  \
-         "What a resume costs for the checkpoint; without it 0.")                                  \
+         "Checkpoint time added to each resume; default 0.")                                       \
   COLUMN(restart_us, std::int64_t, "us", job, optional, kCost,                                     \
-         "What a resume costs for the restart; without it 0.")                                     \
-  COLUMN(weight, double, "", job, optional, kPositive, "How much the job counts; without it 1.")   \
+         "Restart time added to each resume; default 0.")                                          \
+  COLUMN(weight, double, "", job, optional, kPositive, "Weight in averages; default 1.")           \
   COLUMN(type_set, std::int32_t, "", job, optional, kTypeSetIndex,                                 \
-         "Which of the type sets the job may use; without it any GPU type.")                       \
+         "Index of the set of allowed GPU types; default: any type.")                              \
   COLUMN(type_masks, std::uint64_t, "", type_set, optional, kMask,                                 \
-         "The distinct sets of allowed GPU types.")                                                \
+         "Distinct sets of allowed GPU types.")                                                    \
   COLUMN(profile, std::int32_t, "", job, optional, kProfileIndex,                                  \
-         "Which of the profiles the job has.")                                                     \
+         "Index of the profile of the job.")                                                       \
   COLUMN(gradient_bytes, double, "bytes", profile, optional, kNotNegative,                         \
-         "Gradients that an iteration reduces; without it 0.")                                     \
+         "Gradients reduced in an iteration; default 0.")                                          \
   COLUMN(compute_s, double, "s", profile_and_type, optional, kSeconds,                             \
-         "What an iteration computes; NaN where that is not known.")                               \
-  COLUMN(graph, std::int32_t, "", job, optional, kGraphIndex, "Which of the graphs the job has.")  \
+         "Compute time of an iteration; NaN if unknown.")                                          \
+  COLUMN(graph, std::int32_t, "", job, optional, kGraphIndex, "Index of the graph of the job.")    \
   COLUMN(graph_begin, std::int32_t, "stages", graph_and_end, optional, kBegin,                     \
-         "The first stage of each graph, and at the end the number of stages.")                    \
+         "First stage of each graph, then the number of stages.")                                  \
   COLUMN(replicas, std::int32_t, "", stage, optional, kPositiveCount,                              \
-         "Workers that share the stage; those of a graph are as many as its jobs' GPUs.")          \
+         "Workers of the stage; those of a graph add up to its jobs' GPUs.")                       \
   COLUMN(stage_compute_s, double, "s", stage_and_type, optional, kSeconds,                         \
-         "What a replica computes in an iteration; NaN where that is not known.")                  \
+         "Compute time of a replica in an iteration; NaN if unknown.")                             \
   COLUMN(activation_bytes, double, "bytes", stage, optional, kNotNegative,                         \
-         "What the stage hands to the next in an iteration.")                                      \
+         "Data sent to the next stage in an iteration.")                                           \
   COLUMN(parameter_bytes, double, "bytes", stage, optional, kNotNegative,                          \
-         "Parameters that its replicas reduce in an iteration.")                                   \
+         "Parameters that the replicas reduce in an iteration.")                                   \
   COLUMN(deadline_us, std::int64_t, "us", job, optional, kDeadline,                                \
-         "When the job is due; -1 and without it never.")                                          \
-  COLUMN(value, double, "", job, optional, kPositive,                                              \
-         "What it is worth to meet the deadline; without it 1.")                                   \
+         "Deadline; -1 or default: none.")                                                         \
+  COLUMN(value, double, "", job, optional, kPositive, "Value of meeting the deadline; default 1.") \
   COLUMN(min_gpus, std::int32_t, "GPUs", job, optional, kLeastWidth,                               \
-         "Its least width under an elastic speed; without it 1.")                                  \
+         "Minimum GPUs under an elastic speed; default 1.")                                        \
   COLUMN(max_gpus, std::int32_t, "GPUs", job, optional, kGreatestWidth,                            \
-         "Its greatest width under an elastic speed; without it no limit.")                        \
+         "Maximum GPUs under an elastic speed; default: no limit.")                                \
   COLUMN(demand, std::int32_t, "", job, optional, kDemandIndex,                                    \
-         "Which of the demands each worker has; without it whole GPUs alone.")                     \
+         "Index of the demand of each worker; default: whole GPUs only.")                          \
   COLUMN(demand_share_milli, std::int32_t, "GPU/1000", demand, optional, kShare,                   \
-         "The part of its GPU that a worker takes; less than all only of one GPU.")                \
+         "Share of its GPU that a worker takes; below 1000 only for 1-GPU jobs.")                  \
   COLUMN(demand_cpu_milli, std::int64_t, "cores/1000", demand, optional, kDemand,                  \
-         "CPU that a worker asks for.")                                                            \
+         "CPU request of a worker.")                                                               \
   COLUMN(demand_memory_mib, std::int64_t, "MiB", demand, optional, kDemand,                        \
-         "Memory that a worker asks for.")                                                         \
+         "Memory request of a worker.")                                                            \
   COLUMN(table_counts, std::int32_t, "GPUs", count, optional, kAscending,                          \
-         "The widths at which throughputs were measured.")                                         \
+         "Numbers of GPUs at which throughputs were measured.")                                    \
   COLUMN(throughput, double, "1/s", profile_type_and_count, optional, kNotNegative,                \
-         "Iterations per second of so many packed GPUs; 0: it cannot run so.")                     \
+         "Iterations per second on packed GPUs; 0: cannot run.")                                   \
   COLUMN(spread_throughput, double, "1/s", profile_type_and_count, optional, kNotNegative,         \
-         "The same on more servers than needed; without it as if packed.")                         \
+         "The same on more servers than needed; default: as if packed.")                           \
   COLUMN(samples_per_s, double, "1/s", profile_and_type, optional, kNotNegative,                   \
-         "Samples per second of a worker; 0: it cannot run there.")                                \
+         "Samples per second of a worker; 0: cannot run on this type.")                            \
   COLUMN(max_samples, std::int64_t, "samples", profile_and_type, optional, kCount,                 \
-         "Samples per iteration that a worker's memory holds; 0 and without it no limit.")         \
+         "Samples per iteration that a worker's memory holds; 0 or default: no limit.")            \
   COLUMN(global_batch, std::int64_t, "samples", profile, optional, kCount,                         \
          "Samples per iteration of all workers together.")                                         \
   COLUMN(gpus_per_node, std::int32_t, "GPUs", job, optional, kGpusPerNode,                         \
-         "GPUs on each of its servers; 0 and without it as the placement likes.")
+         "GPUs on each server of the job; 0 or default: the placement decides.")
 
 enum class JobColumn : std::uint8_t {
 #define GPUSCHED_COLUMN(name, ...) name,
@@ -157,7 +156,7 @@ struct ColumnInfo {
 
   JobColumn id;
   std::string_view name;
-  std::string_view dtype;  ///< as NumPy calls it
+  std::string_view dtype;  ///< NumPy name
   std::string_view unit;
   Per per;
   Need need;
@@ -194,7 +193,7 @@ inline constexpr auto kJobColumns = std::to_array<ColumnInfo>({
   return nullptr;
 }
 
-/// As the registration of a speed lists what it reads.
+/// Names of columns, as listed in the registration of a speed.
 [[nodiscard]] inline std::vector<std::string_view> names_of(
     std::initializer_list<JobColumn> columns) {
   std::vector<std::string_view> names;
@@ -202,7 +201,7 @@ inline constexpr auto kJobColumns = std::to_array<ColumnInfo>({
   return names;
 }
 
-/// A member for each column, of what `Of` makes of the type of its values.
+/// A member for each column: `Of` of the type of its values.
 template <template <class> class Of>
 struct PerColumn {
 #define GPUSCHED_COLUMN(name, Value, ...) Of<Value> name{};

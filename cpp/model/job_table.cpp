@@ -37,7 +37,7 @@ bool lies_in(const ValueRange& range, Value value) {
   }
 }
 
-/// All columns of what other columns point to or count, but figures that speeds ask for one by one.
+/// Columns that are required together, because others refer to them; figures for speeds are not.
 bool is_needed_with_its_peers(Per per) { return per == Per::demand || per == Per::stage; }
 
 /// The first column that has a value for each of these and is not empty; its name and length.
@@ -51,7 +51,7 @@ std::pair<std::string_view, std::size_t> first_of(Per per, const JobColumns& col
   return first;
 }
 
-/// Values of each row of a matrix that has so many rows.
+/// Values per row of a matrix with this many rows.
 std::size_t stride_of(JobColumn column, std::size_t size, std::size_t num_rows, const char* rows) {
   const std::size_t stride = num_rows == 0 ? 0 : size / num_rows;
   if (stride == 0 || size % num_rows != 0) {
@@ -119,8 +119,8 @@ void JobTable::check_times() const {
     total += ticks;
     if (total >= kMaxTicks || submit[row] >= kMaxTicks - total) {
       fail_at(longest_column(job), row, std::to_string(ticks),
-              "the last submit and all services, estimates or predictions together must stay "
-              "below 2^62 microseconds");
+              "the last submit plus all services, estimates or predictions must be below 2^62 "
+              "microseconds");
     }
   }
 }
@@ -180,7 +180,8 @@ void JobTable::read_demands() {
     if (!demands_[index].is_share()) continue;
     has_shares_ = true;
     if (columns_.gpus[row] == 1) continue;
-    fail_at(JobColumn::gpus, row, std::to_string(columns_.gpus[row]), "a share is of one GPU");
+    fail_at(JobColumn::gpus, row, std::to_string(columns_.gpus[row]),
+            "a job with a GPU share must have 1 GPU");
   }
 }
 

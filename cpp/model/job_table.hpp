@@ -27,12 +27,12 @@ class JobTable {
   /// True run time on an idle cluster.
   [[nodiscard]] Time service(JobId job) const noexcept { return Time{columns_.service_us[job]}; }
   [[nodiscard]] int gpus(JobId job) const noexcept { return columns_.gpus[job]; }
-  /// What an order may know of the service: the prediction, else the truth.
+  /// The run time visible to an order: the prediction, else the truth.
   [[nodiscard]] Time predicted(JobId job) const noexcept {
     return Time{columns_.predicted_us.empty() ? columns_.service_us[job]
                                               : columns_.predicted_us[job]};
   }
-  /// What a reservation counts with: the estimate, else the prediction. At least one tick.
+  /// The run time used by a reservation: the estimate, else the prediction. At least one tick.
   [[nodiscard]] Time estimate(JobId job) const noexcept {
     return columns_.estimate_us.empty() ? predicted(job) : Time{columns_.estimate_us[job]};
   }
@@ -69,23 +69,23 @@ class JobTable {
     return columns_.max_gpus.empty() ? std::numeric_limits<int>::max() : columns_.max_gpus[job];
   }
   [[nodiscard]] bool has_demands() const noexcept { return !columns_.demand.empty(); }
-  /// What the workers ask for beside GPUs; null where no job of the table asks for anything.
+  /// Requests of the workers besides GPUs; null if no job of the table has any.
   [[nodiscard]] const Demand* demand(JobId job) const noexcept {
     return columns_.demand.empty() ? nullptr
                                    : &demands_[static_cast<std::size_t>(columns_.demand[job])];
   }
   /// Whether a job asks for a part of a GPU.
   [[nodiscard]] bool has_shares() const noexcept { return has_shares_; }
-  /// Whether a job states how many GPUs it wants of each of its servers.
+  /// Whether a job sets its number of GPUs on each of its servers.
   [[nodiscard]] bool has_gpus_per_node() const noexcept { return has_gpus_per_node_; }
-  /// That number; 0 where any will do.
+  /// GPUs on each of the job's servers; 0 if any number will do.
   [[nodiscard]] int gpus_per_node(JobId job) const noexcept {
     return columns_.gpus_per_node.empty() ? 0 : columns_.gpus_per_node[job];
   }
   [[nodiscard]] bool has_profiles() const noexcept { return !columns_.profile.empty(); }
-  /// Index of the job's profile; asked only where jobs have profiles.
+  /// Index of the job's profile; only if jobs have profiles.
   [[nodiscard]] int profile(JobId job) const noexcept { return columns_.profile[job]; }
-  /// At least; as many as there are figures for, or as the jobs have.
+  /// A lower bound: as many as have figures, or as the jobs refer to.
   [[nodiscard]] std::size_t num_profiles() const noexcept { return num_profiles_; }
   /// Bytes of gradients that an iteration reduces; 0 where that is not known.
   [[nodiscard]] double gradient_bytes(JobId job) const noexcept {
@@ -102,7 +102,7 @@ class JobTable {
   [[nodiscard]] int num_graphs() const noexcept {
     return std::max(0, static_cast<int>(columns_.graph_begin.size()) - 1);
   }
-  /// Index of the job's graph; asked only where jobs have graphs.
+  /// Index of the job's graph; only if jobs have graphs.
   [[nodiscard]] int graph(JobId job) const noexcept { return columns_.graph[job]; }
   [[nodiscard]] StageGraph stage_graph(int graph) const noexcept;
   [[nodiscard]] bool is_clairvoyant() const noexcept { return columns_.predicted_us.empty(); }
@@ -112,7 +112,7 @@ class JobTable {
   [[nodiscard]] const JobColumns& columns() const noexcept { return columns_; }
 
  private:
-  /// What reservations and runs of the job count with.
+  /// The longest of the columns used by reservations and runs of the job.
   [[nodiscard]] JobColumn longest_column(JobId job) const noexcept;
   void check_lengths() const;
   void check_ranges() const;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-/// Copies a column of bandwidths; NaN stands for "not stated".
+/// Copies a column of bandwidths; NaN means "not stated".
 std::vector<double> bandwidths(const char* column, std::span<const double> values,
                                std::size_t size) {
   if (values.empty()) return std::vector<double>(size, kUnknown);
@@ -23,7 +23,7 @@ std::vector<double> bandwidths(const char* column, std::span<const double> value
   for (std::size_t row = 0; row < size; ++row) {
     if (std::isnan(values[row]) || (values[row] > 0 && std::isfinite(values[row]))) continue;
     fail_input(std::string(column) + ": row " + std::to_string(row) + " is " +
-               std::to_string(values[row]) + "; positive and finite bytes per second");
+               std::to_string(values[row]) + "; it must be positive and finite (bytes per second)");
   }
   return {values.begin(), values.end()};
 }
@@ -57,7 +57,8 @@ void Network::read_tree(const NetworkColumns& columns) {
     const std::int32_t parent = domain_parent_[domain];
     const std::string row = "domain_parent: row " + std::to_string(domain);
     if (parent < -1 || parent >= static_cast<std::int32_t>(num_domains)) {
-      fail_input(row + " is " + std::to_string(parent) + "; a domain, or -1 for the root");
+      fail_input(row + " is " + std::to_string(parent) +
+                 "; it must be a domain, or -1 for the root");
     }
     if (parent >= 0) {
       if (std::isnan(uplinks[domain])) {
@@ -67,7 +68,7 @@ void Network::read_tree(const NetworkColumns& columns) {
       continue;
     }
     if (root >= 0) {
-      fail_input(row + " is a second root beside row " + std::to_string(root) +
+      fail_input(row + " is a second root; the first is row " + std::to_string(root) +
                  "; one tree must connect all servers");
     }
     root = static_cast<std::int32_t>(domain);
@@ -77,7 +78,7 @@ void Network::read_tree(const NetworkColumns& columns) {
     for (std::size_t steps = 0; next >= 0; ++steps) {
       if (steps > num_domains) {
         fail_input("domain_parent: row " + std::to_string(domain) +
-                   " never reaches a root; the parents run in a circle");
+                   " never reaches a root; the parents form a cycle");
       }
       next = domain_parent_[static_cast<std::size_t>(next)];
     }
@@ -89,7 +90,7 @@ void Network::read_tree(const NetworkColumns& columns) {
     std::int32_t domain = server_domain_[server];
     if (domain < 0 || domain >= static_cast<std::int32_t>(num_domains)) {
       fail_input("server_domain: row " + std::to_string(server) + " is " + std::to_string(domain) +
-                 "; there is no such domain");
+                 "; unknown domain");
     }
     for (; domain >= 0; domain = domain_parent_[static_cast<std::size_t>(domain)]) {
       gpus_behind_[num_servers + static_cast<std::size_t>(domain)] += gpus_behind_[server];

@@ -13,7 +13,7 @@ namespace gpusched {
 using LinkId = std::int32_t;
 
 /// Bandwidths in bytes per second, and the tree above the servers. Each column may be empty:
-/// bandwidths that nobody stated, or servers on one switch that never blocks.
+/// unknown bandwidths, or servers on one non-blocking switch.
 struct NetworkColumns {
   std::span<const double> nic_bytes_per_s;
   std::span<const double> intra_bytes_per_s;
@@ -52,7 +52,7 @@ class Network {
   [[nodiscard]] std::int64_t gpus_behind(LinkId link) const noexcept {
     return gpus_behind_[static_cast<std::size_t>(link)];
   }
-  /// The innermost domain that the server stands in; -1 where the network has none.
+  /// The innermost domain of the server; -1 if the network has none.
   [[nodiscard]] std::int32_t domain(ServerId server) const noexcept {
     return server_domain_.empty() ? -1 : server_domain_[static_cast<std::size_t>(server)];
   }
@@ -73,8 +73,8 @@ class Network {
   std::vector<std::int32_t> domain_parent_;
 };
 
-/// Finds the links of a ring: the NIC of each of its servers, then, ascending, the uplink of each
-/// domain that holds some of its GPUs and not all. None for a gang on one server.
+/// Finds the links of a multi-server job: the NIC of each of its servers, then, ascending, the
+/// uplink of each domain that holds some of its GPUs but not all. None for a job on one server.
 class RingLinks {
  public:
   explicit RingLinks(const Network& network)

@@ -7,10 +7,10 @@
 namespace gpusched {
 
 /// A job as pipeline stages with replicas each, borrowed from the columns of a trace. Replicas are
-/// numbered stage by stage; each is one worker of the gang.
+/// numbered stage by stage; each is one worker of the job.
 struct StageGraph {
   std::span<const std::int32_t> replicas;
-  /// Bytes that a stage hands on to the next in an iteration; as many gradients come back.
+  /// Bytes that a stage sends to the next in an iteration; equally many gradients come back.
   std::span<const double> activation_bytes;
   /// Bytes of parameters, which the replicas of a stage all-reduce.
   std::span<const double> parameter_bytes;

@@ -20,7 +20,7 @@ void describe(const Occupancy& free, ServerId server, Likeness likeness, BucketK
     std::sort(out.begin() + begin, out.end());
   }
   if (likeness != Likeness::hosted) return;
-  out.push_back(0);  // no GPU has as little left, and no gang has that shape
+  out.push_back(0);  // no GPU has as little left, and no job has that shape
   begin = std::ssize(out);
   for (const Hosted& own : free.hosted(server)) out.push_back(own.shape);
   std::sort(out.begin() + begin, out.end());

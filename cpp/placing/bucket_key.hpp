@@ -8,12 +8,12 @@
 
 namespace gpusched {
 
-/// What servers have alike that stand on one bucket: their type, their size, what is left of each
-/// partly used GPU, and
+/// What the servers of one bucket have in common: type, size, free part of each partly used GPU,
+/// and
 enum class Likeness {
   counts,  ///< how many GPUs are wholly free,
   masks,   ///< or which,
-  hosted,  ///< or how many, and the shapes of the gangs there.
+  hosted,  ///< or how many, and the shapes of the jobs there.
 };
 
 using BucketKey = std::vector<std::int32_t>;

@@ -9,13 +9,13 @@
 
 namespace gpusched {
 
-/// What servers of a cluster have at most; each resource that somebody stated counts alike.
+/// The maximum resources of the servers of a cluster; each stated resource counts alike.
 class Capacities {
  public:
   Capacities() = default;
   explicit Capacities(const Cluster& cluster);
 
-  /// What is free of a server, each resource as a part of the largest server's, added up.
+  /// Sum of the free resources of a server, each relative to the largest server's.
   [[nodiscard]] double room(const Occupancy& free, ServerId server) const noexcept {
     double sum = static_cast<double>(free_milli(free, server)) / gpu_milli_;
     if (!free.has_demands()) return sum;
@@ -23,11 +23,11 @@ class Capacities {
     if (memory_mib_ > 0) sum += part(free.free_memory_mib(server), memory_mib_);
     return sum;
   }
-  /// The same with each part times what is asked of it.
+  /// The same with each term multiplied by the request for it.
   class Match;
 
-  /// Of CPU and GPUs alone, as parts of the largest server's, CPU first, on average: what would be
-  /// left of the server, and what is free there times what is asked of it.
+  /// For CPU and GPUs only, relative to the largest server's, CPU first, averaged: the remainder of
+  /// the server, and the product of free and requested resources.
   [[nodiscard]] double mean_left(const Occupancy& free, ServerId server,
                                  const Ask& ask) const noexcept;
   [[nodiscard]] double mean_match(const Occupancy& free, ServerId server,
@@ -54,17 +54,16 @@ class Capacities {
                                    Term term) const noexcept;
 
   double gpu_milli_ = 1;
-  double cpu_milli_ = 0;  // 0: nobody stated any
+  double cpu_milli_ = 0;  // 0: not stated
   double memory_mib_ = 0;
 };
 
-/// Of one server after the other, for one ask. It does not fall with what is free, rounding
-/// included.
+/// For one server after the other and one ask. Monotone in the free resources, including rounding.
 class Capacities::Match {
  public:
   Match(const Capacities& capacities, const Occupancy& free, const Ask& ask) noexcept;
 
-  /// Servers with so many free GPUs as this one.
+  /// Enters servers with the same number of free GPUs as this one.
   void enter(ServerId server) noexcept {
     gpus_ = gpus_asked_ * (static_cast<double>(free_milli(free_, server)) / capacities_.gpu_milli_);
   }

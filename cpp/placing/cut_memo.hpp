@@ -39,7 +39,7 @@ class CutMemo {
   }
 
  private:
-  /// Of an entry, beside its numbers.
+  /// Bytes of an entry besides its numbers.
   static constexpr std::size_t kNodeBytes = 128;
 
   /// Keys are compared as they are looked up, without a copy.

@@ -9,28 +9,28 @@
 
 namespace gpusched {
 
-/// By how much fragmentation grows where an ask is taken of servers that are alike in their GPUs,
-/// one after the other: what depends on CPU is computed anew only where its rank is another one.
+/// The growth of fragmentation if an ask is placed on servers with the same free GPUs, one after
+/// the other: CPU-dependent parts are recomputed only if the CPU rank changes.
 class FragmentGrowth {
  public:
   FragmentGrowth(const Fragmentation& fragmentation, const Ask& ask) noexcept;
 
-  /// Of servers with such GPUs, which can take the ask.
+  /// Enters servers with these free GPUs, which can host the ask.
   void enter(const Leftover& left) noexcept {
     left_ = &left;
     rank_before_ = rank_after_ = kNoRank;
   }
 
-  /// Where a server has so much CPU, and keeps what it has of `most_cpu_milli` when the ask is
-  /// taken; for a share of the GPU where it is least. With the least and the most CPU of several
-  /// servers, of none of them less.
+  /// The growth on a server with this much CPU, of which at most `most_cpu_milli` stays after the
+  /// ask; for a share, on the best GPU. With the lowest and highest CPU of several servers: a lower
+  /// bound for all of them.
   [[nodiscard]] std::int64_t least(std::int64_t cpu_milli, std::int64_t most_cpu_milli) noexcept {
     const std::size_t before = fragmentation_->rank(cpu_milli);
     const std::size_t after = fragmentation_->rank(most_cpu_milli - cpu_asked_);
     if (before == rank_before_ && after == rank_after_) return least_;
     return renew(before, after);
   }
-  /// Of the server with just that CPU, where a share is taken of a GPU with so much left.
+  /// Of a server with exactly this CPU, if the share is placed on a GPU with `gpu_milli` left.
   [[nodiscard]] std::int64_t of_gpu(std::int64_t cpu_milli, int gpu_milli) noexcept {
     const std::size_t after = fragmentation_->rank(cpu_milli - cpu_asked_);
     return least(cpu_milli, cpu_milli) + most_kept_ -
@@ -41,7 +41,7 @@ class FragmentGrowth {
   static constexpr std::size_t kNoRank = ~std::size_t{0};
 
   std::int64_t renew(std::size_t before, std::size_t after) noexcept;
-  /// What tasks can use of the GPUs when the ask is taken, less what they can use of them now.
+  /// The usable part of the GPUs after the ask, minus the part usable now.
   [[nodiscard]] std::int64_t most_kept(const std::int64_t* row) const noexcept;
   [[nodiscard]] std::int64_t kept_by_share(const std::int64_t* row, int gpu_milli) const noexcept;
 

@@ -11,13 +11,13 @@
 namespace gpusched {
 namespace {
 
-/// Distinct CPU demands, and distinct shares, that are told apart.
+/// Maximum number of distinct CPU demands, and of distinct shares.
 constexpr std::size_t kMaxKinds = 128;
 
 /// A look-up of the CPU demands that a number of milli-CPUs covers begins in one of 2^10 cells.
 constexpr int kCellBits = 10;
 
-/// The least number of so many significant bits that is not below.
+/// The lowest number with this many significant bits that is not below `value`.
 std::int64_t rounded_up(std::int64_t value, int bits) noexcept {
   const int width = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(value)));
   const int shift = std::max(0, width - bits);
@@ -46,16 +46,16 @@ Fragmentation::Fragmentation(std::span<const TaskType> tasks, const Cluster& clu
   for (std::size_t row = 0; row < tasks.size(); ++row) {
     if (tasks[row].weight < 0) {
       fail_input("popularity: row " + std::to_string(row) + ", value " +
-                 std::to_string(tasks[row].weight) + ": at least 0");
+                 std::to_string(tasks[row].weight) + ": must be at least 0");
     }
     total_weight_ += tasks[row].weight;
   }
-  if (total_weight_ == 0) fail_input("popularity: no task has any weight");
+  if (total_weight_ == 0) fail_input("popularity: must not be 0 for every task");
   count(tasks, cluster);
 }
 
 void Fragmentation::count(std::span<const TaskType> tasks, const Cluster& cluster) {
-  // What a task asks of one server: a gang that no server holds asks for whole ones.
+  // A task's request to one server: a job that no server holds asks for whole servers.
   struct ServerShare {
     int gpus;
     std::int64_t cpu_milli;
@@ -97,7 +97,7 @@ void Fragmentation::count(std::span<const TaskType> tasks, const Cluster& cluste
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     const TaskType& task = tasks[i];
     const ServerShare& part = parts[i];
-    if (part.gpus == 0) continue;  // a task without GPUs, or whose types nobody has
+    if (part.gpus == 0) continue;  // a task without GPUs, or whose types no server has
     const std::size_t least_rank = rank(rounded_up(part.cpu_milli, cpu_bits));
     const std::size_t column = task.share_milli < kWholeGpu
                                    ? column_of_milli_[static_cast<std::size_t>(share_of(task))]
@@ -106,7 +106,7 @@ void Fragmentation::count(std::span<const TaskType> tasks, const Cluster& cluste
       if ((task.types >> type & 1) != 0) row(type, least_rank)[column] += task.weight;
     }
   }
-  // Those of one CPU demand and share or width become those of no more.
+  // Accumulates weights over smaller CPU demands, shares and widths.
   for (int type = 0; type < cluster.num_types(); ++type) {
     for (std::size_t at = 0; at < num_ranks_; ++at) {
       std::int64_t* own = row(type, at);

@@ -14,7 +14,7 @@
 
 namespace gpusched {
 
-/// What some jobs of a workload ask for, and how many they are.
+/// A request of the workload, with its frequency.
 struct TaskType {
   int gpus;  ///< 0: CPU only
   std::int32_t share_milli = kWholeGpu;
@@ -25,7 +25,7 @@ struct TaskType {
   friend auto operator<=>(const TaskType&, const TaskType&) = default;
 };
 
-/// What a server has left, as fragmentation counts it.
+/// The free resources of a server that count for fragmentation.
 struct Leftover {
   int type;
   std::int64_t cpu_milli;
@@ -35,28 +35,28 @@ struct Leftover {
 };
 
 /// How much of the free GPUs a workload cannot use: for each type of task, the free capacity of a
-/// server that such a task has no use for there, weighted by how popular the type is (Weng et al.,
-/// ATC 2023). A task that lacks CPU or GPUs, or asks for another GPU type, can use nothing; a
-/// share all GPUs with that much left; a gang the wholly free ones. One that spans servers counts
-/// as its worth of one. Memory is left out, as in the authors' program.
+/// server that such a task cannot use, weighted by the popularity of the type (Weng et al., ATC
+/// 2023). A task that lacks CPU or GPUs, or needs another GPU type, can use nothing; a share can
+/// use all GPUs with that much left; other jobs the wholly free GPUs. A job that spans servers
+/// counts as a whole server's worth. Memory is ignored, as in the authors' program.
 ///
 /// Counted in integers: (weight of the tasks) x (thousandths of a GPU).
 class Fragmentation {
  public:
-  /// Throws InvalidInput if a weight is negative or all are 0. Where more than some hundred kinds
-  /// of CPU demand or share are asked for, similar ones are merged.
+  /// Throws InvalidInput if a weight is negative or all are 0. Similar requests are merged beyond
+  /// some hundred distinct CPU demands or shares.
   Fragmentation(std::span<const TaskType> tasks, const Cluster& cluster);
 
   /// The types of task in a workload, each weighted by its jobs.
   static std::vector<TaskType> popularity(const JobTable& jobs);
 
-  /// The most frequent of them that make up so many per cent of the jobs.
+  /// The most frequent tasks that make up this many per cent of the jobs.
   static std::vector<TaskType> most_popular(std::vector<TaskType> tasks, int percent);
 
   /// Thousandths of a GPU of the server that a task of the workload cannot use on average.
   [[nodiscard]] double of_server(const Occupancy& free, ServerId server) const;
-  /// Of all servers together. Only those that have changed since the last call are counted anew
-  /// where the occupancy writes changes down.
+  /// The sum over all servers. If the occupancy records changes, only servers that changed since
+  /// the last call are recounted.
   [[nodiscard]] double total(const Occupancy& free);
 
   [[nodiscard]] static Leftover leftover(const Occupancy& free, ServerId server);
@@ -65,8 +65,8 @@ class Fragmentation {
 
   /// How many of the CPU demands a server with so much can host.
   [[nodiscard]] std::size_t rank(std::int64_t cpu_milli) const noexcept;
-  /// Of the tasks that a server of the type with that much CPU can host: the weight of those whose
-  /// share is at most `milli`, and of the gangs at most so wide.
+  /// Of the tasks that a server of the type with that much CPU can host: the weight of those with a
+  /// share of at most `milli`, and of the jobs of at most each width.
   [[nodiscard]] const std::int64_t* row(int type, std::size_t rank) const noexcept {
     return rows_.data() + (static_cast<std::size_t>(type) * num_ranks_ + rank) * stride_;
   }
@@ -78,7 +78,7 @@ class Fragmentation {
         row[column_of_milli_[kWholeGpu]] + row[first_width_ + static_cast<std::size_t>(gpus)];
     return weight * kWholeGpu * gpus;
   }
-  /// Of the free GPUs of a server what those tasks can use. It does not fall with the rank.
+  /// The part of a server's free GPUs that those tasks can use. It does not fall with the rank.
   [[nodiscard]] std::int64_t usable(const std::int64_t* row, const Leftover& left) const noexcept;
 
  private:
@@ -92,14 +92,14 @@ class Fragmentation {
 
   std::int64_t total_weight_ = 0;
   std::vector<std::int64_t> cpu_;  // what some task asks for in all, ascending
-  std::vector<std::uint16_t> first_rank_;  // of the least CPU of each cell
+  std::vector<std::uint16_t> first_rank_;  // of the lowest CPU of each cell
   unsigned cell_bits_ = 0;
   std::size_t num_ranks_ = 0;
   std::size_t stride_ = 0;
   std::size_t first_width_ = 0;
   std::array<std::uint16_t, kWholeGpu + 1> column_of_milli_{};
   std::vector<std::int64_t> rows_;
-  // What `total` remembers.
+  // The cache of `total`.
   std::uint64_t history_ = 0;
   std::uint64_t seen_ = 0;
   std::vector<std::int64_t> of_server_;

@@ -52,7 +52,7 @@ void HeavyEdge::number_kinds() {
   std::vector<std::tuple<std::int64_t, double>> domains;
   for (std::int32_t domain = 0; domain < network.num_domains(); ++domain) {
     const LinkId uplink = cluster_.num_servers() + domain;
-    const bool is_root = network.parent(domain) < 0;  // nobody asks for its uplink
+    const bool is_root = network.parent(domain) < 0;  // its uplink is never read
     domains.emplace_back(network.gpus_behind(uplink), is_root ? 0.0 : network.bandwidth(uplink));
   }
   kind_of_domain_ = numbers_of(domains);
@@ -79,7 +79,8 @@ bool HeavyEdge::place(const Occupancy& free, const Request& request, bool fewest
   return true;
 }
 
-/// Where speeds are fixed nobody asks which worker is where; the replicas of one stage are alike.
+/// If speeds are fixed, the order of workers is irrelevant; the replicas of one stage are
+/// identical.
 bool HeavyEdge::is_cut(JobId job) const {
   return has_cuts_ && jobs_.stage_graph(jobs_.graph(job)).num_stages() > 1;
 }
@@ -99,8 +100,8 @@ void HeavyEdge::find_key(JobId job, std::span<const Piece> pieces) {
   labelled_.clear();
 }
 
-/// The way up until a domain that another server came by: its label, or -1 above the root. New
-/// domains are labelled in turn and told by their kinds, from -2 downwards.
+/// Appends the path up to a domain that another server has passed: its label, or -1 above the root.
+/// New domains are labelled in turn and identified by their kinds, from -2 downwards.
 void HeavyEdge::append_domains(ServerId server) {
   const Network& network = cluster_.network();
   for (std::int32_t domain = network.domain(server); domain >= 0; domain = network.parent(domain)) {

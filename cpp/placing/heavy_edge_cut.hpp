@@ -17,19 +17,19 @@
 
 namespace gpusched {
 
-/// Places gangs so that heavy communication stays inside servers: on the server with the least
-/// free GPUs that holds the gang; else on the fewest servers in order of their free GPUs, the job
-/// graph cut by GraphCut. Exchanges count with the iteration time under reserved shares.
+/// Places jobs so that heavy communication stays inside servers: on the server with the fewest free
+/// GPUs that holds the job; else on the fewest servers in order of their free GPUs, with the job
+/// graph cut by GraphCut. Exchanges are judged by the iteration time under reserved shares.
 ///
-/// Cuts are remembered: servers alike must give like iteration times, to the last bit, whichever
-/// job of the graph asks.
+/// Cuts are cached: equal servers must give bit-identical iteration times, for every job of the
+/// graph.
 class HeavyEdge {
  public:
   /// The arguments outlive it. `swaps`: whether exchanges follow the cut.
   HeavyEdge(const JobTable& jobs, const Cluster& cluster, const Speed& speed, bool swaps);
 
-  /// As Placement::place. `fewest_first`: a gang that no server holds takes the servers with the
-  /// fewest free GPUs, not those with the most.
+  /// As Placement::place. `fewest_first`: a job that no server holds takes the servers with the
+  /// fewest free GPUs first, not those with the most.
   bool place(const Occupancy& free, const Request& request, bool fewest_first, Allocation& out);
 
  private:
@@ -58,7 +58,7 @@ class HeavyEdge {
   std::vector<std::int32_t> label_;  // of each domain in the present key; -1 between calls
   std::vector<std::int32_t> labelled_;
 
-  // Of the allocation at hand: servers as they were filled, and where each comes by server id.
+  // The current allocation: servers in the order of filling, and the position of each by server id.
   std::vector<std::int32_t> key_;
   std::vector<std::int32_t> quotas_;
   std::vector<std::int32_t> kinds_;

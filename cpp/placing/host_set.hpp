@@ -9,7 +9,7 @@
 
 namespace gpusched {
 
-/// Servers of which the n-th is asked for, in the order of their ids.
+/// A set of servers with access to the n-th in the order of ids.
 class HostSet {
  public:
   void reset(ServerId num_servers) {
@@ -17,7 +17,7 @@ class HostSet {
   }
   void erase(ServerId server) noexcept { word(server) &= ~bit(server); }
 
-  /// Inserts servers, of which most stand near the one before, until its end of life.
+  /// Inserts servers, mostly close to the previous one, until it is destroyed.
   class Filler {
    public:
     explicit Filler(HostSet& hosts) noexcept : hosts_(hosts) {}

@@ -10,17 +10,17 @@
 
 namespace gpusched {
 
-/// What is asked of one server: some workers, all of them on it.
+/// A request to one server: some workers, all of them on it.
 struct Ask {
   TypeMask types;
   int workers;  ///< 0: a task without GPUs, one worker for CPU and memory
-  /// Whether the server must have just so many GPUs, all of them free: a whole server's worth of a
-  /// gang that spans several.
+  /// Whether the server must have exactly this many GPUs, all free: a whole server's worth of a
+  /// multi-server job.
   bool is_whole;
   Demand demand;
-  int gang;  ///< what tells gangs of different widths apart where that matters
+  int gang;  ///< distinguishes jobs of different widths if that matters
 
-  /// What all workers together need of the server.
+  /// The total of all workers.
   [[nodiscard]] std::int64_t cpu_milli() const noexcept {
     return demand.cpu_milli * std::max(1, workers);
   }
@@ -77,7 +77,7 @@ ServerId least_host(const Occupancy& free, const Ask& ask, Score score) {
   return best.server;
 }
 
-/// The same where none with so many free GPUs scores less than `bound(level)`, which grows with the
+/// The same if no server with this many free GPUs scores below `bound(level)`, which grows with the
 /// level.
 template <class Bound, class Score>
 ServerId least_host(const Occupancy& free, const Ask& ask, Bound bound, Score score) {

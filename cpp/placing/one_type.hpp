@@ -12,8 +12,8 @@
 
 namespace gpusched {
 
-/// A placement on servers with GPUs of several types: a gang has GPUs of one type, the first in the
-/// order of types of which the placement accepts it.
+/// A placement on servers with GPUs of several types: a job gets GPUs of one type, the first in the
+/// order of types for which the placement accepts it.
 class OneType final : public Placement {
  public:
   explicit OneType(Owned<Placement> placement) : placement_(std::move(placement)) {

@@ -17,10 +17,10 @@
 
 namespace gpusched {
 
-/// Places by a rule in all resources. A gang that the largest server of its types could hold goes
-/// to one server; a wider one takes whole servers of that size, one after the other by the rule,
-/// and then a server for what is left over. Where the gang says how many GPUs it wants of each
-/// server, each is asked for these instead. All or nothing.
+/// Places by a rule over all resources. A job that the largest server of its types could hold gets
+/// one server; a larger one takes whole servers of that size, in the order of the rule, and then a
+/// server for the remainder. With `gpus_per_node`, each server must provide that many. All or
+/// nothing.
 template <class Rule>
 class Packer {
  public:
@@ -31,7 +31,7 @@ class Packer {
     rule_.begin(setup);
     const Occupancy& own = setup.state.occupancy();
     index_.begin(own.changes().history());
-    // Where jobs ask for GPUs alone, few things are asked for, and scores that are kept are cheaper.
+    // If jobs request only GPUs, there are few distinct requests, and cached scores are cheaper.
     const bool has_buckets = own.has_demands() && !takes_slow_twins;
     buckets_.begin(has_buckets ? own.changes().history() : 0);
     has_gpus_per_node_ = setup.state.jobs().has_gpus_per_node();
@@ -50,13 +50,13 @@ class Packer {
     return true;
   }
 
-  /// A gang that says how many GPUs it wants of each server may span several that have no more.
+  /// A job with `gpus_per_node` may span several servers that have no more GPUs.
   [[nodiscard]] std::int64_t widest(const Occupancy& free, TypeMask types) const {
     return has_gpus_per_node_ ? free.num_free(types) : widest_consolidated(free, types);
   }
 
-  /// The parts of `place`, for placements that put wide gangs together in another way. Returns the
-  /// size of the largest server that the gang may use.
+  /// The parts of `place`, for placements that build large jobs in another way. Returns the size of
+  /// the largest server that the job may use.
   int start(const Occupancy& free, const Request& request, Allocation& out) {
     rule_.start(request);
     out.reset(request.gpus);
@@ -71,11 +71,11 @@ class Packer {
     whole.is_whole = true;
     return whole;
   }
-  /// What a gang that spans several servers asks of each, but of the one for the rest.
+  /// The request of a multi-server job to each server, except the one for the remainder.
   [[nodiscard]] static Ask each(const Request& request, int size) noexcept {
     return request.gpus_per_node > 0 ? ask(request, request.gpus_per_node) : whole(request, size);
   }
-  /// False where so many servers are not wholly free.
+  /// False if fewer than `num_nodes` servers are wholly free.
   [[nodiscard]] static bool may_have(const Occupancy& free, const Ask& node, int num) noexcept {
     return !node.is_whole || free.num_servers_at(node.types, node.workers) >= num;
   }
@@ -155,7 +155,7 @@ class Packer {
     return num_added;
   }
 
-  /// What the scores would give, without them.
+  /// The result of the scores, without them.
   ServerId look_once(const Occupancy& free, const Ask& ask) {
     const auto score = [&](ServerId server) { return rule_.score(free, server, ask); };
     if constexpr (BoundsByLevel<Rule>) {

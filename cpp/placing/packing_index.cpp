@@ -5,7 +5,7 @@
 namespace gpusched {
 namespace {
 
-/// So many scores are kept; who asks for more different things is answered anew each time.
+/// Maximum number of cached scores; beyond it, each request is computed again.
 constexpr std::size_t kMaxScores = std::size_t{1} << 22;
 constexpr std::size_t kNumAsked = 4096;
 
@@ -95,7 +95,7 @@ bool PackingIndex::pays(const Occupancy& free, const Ask& ask, bool is_costly) {
   const auto num_looks = static_cast<std::uint64_t>(is_costly ? free.cluster().num_servers()
                                                               : num_servers_to_look_at(free, ask));
   Asked& asked = asked_[static_cast<std::size_t>(hash) & (kNumAsked - 1)];
-  // What was asked in a longer history lies ahead of this one, and is not recent.
+  // A position from a longer history is ahead of this one, and not recent.
   const bool is_recent = asked.hash == hash && asked.at <= changes.num_changes() &&
                          changes.num_changes() - asked.at <= num_looks / 2;
   asked = {hash, changes.num_changes()};

@@ -59,7 +59,7 @@ class LeastScore {
     }
     return static_cast<ServerId>(at);
   }
-  /// Values that are kept for so many servers.
+  /// Number of cached values for this many servers.
   static std::size_t num_values(ServerId num_servers) noexcept;
 
  private:
@@ -71,30 +71,30 @@ class LeastScore {
   }
 
   std::size_t num_servers_ = 0;
-  // The scores, then the minima of their blocks, ..., last the least of all. Each level but the
+  // The scores, then the minima of their blocks, ..., last the overall minimum. Each level but the
   // last is filled up to whole blocks.
   std::vector<double> values_;
   std::vector<std::size_t> begins_;
 };
 
-/// Keeps the scores of all servers for each thing that is asked. A server is scored anew only
-/// where it has changed since the same was asked last.
+/// Caches the scores of all servers for each request. A server is rescored only if it has changed
+/// since the last identical request.
 class PackingIndex {
  public:
   /// Forgets everything. `own` is the history of the run's occupancy; all others are copies that
   /// a scheduler plans on, and are kept apart from it.
   void begin(std::uint64_t own);
 
-  /// The scores of the servers for `ask`; `score(server)` is asked for those that can host it. The
-  /// answer holds until the next call.
+  /// The scores of the servers for `ask`; calls `score(server)` for those that can host it. Valid
+  /// until the next call.
   template <class Score>
   LeastScore& find(const Occupancy& free, const Ask& ask, Score score) {
     return refresh(entry_of(ask, free), free, ask, score);
   }
 
-  /// Whether scores pay: the same was asked a moment ago, and is likely to be asked again. Else it
-  /// is cheaper to look once at the servers that have the GPUs. `is_costly`: a score takes much
-  /// longer than to tell whether a server can host the ask.
+  /// Whether scores pay: the same request came a moment ago and is likely to come again. Otherwise
+  /// one look at the servers with the GPUs is cheaper. `is_costly`: a score takes much longer than
+  /// checking whether a server can host the ask.
   [[nodiscard]] bool pays(const Occupancy& free, const Ask& ask, bool is_costly);
 
  private:
@@ -105,7 +105,7 @@ class PackingIndex {
     std::uint64_t seen;
     LeastScore scores;
   };
-  /// What was asked lately, by hash: when two share a place, scores are kept too late or too soon.
+  /// Recent requests, by hash: on a collision, scores are cached too late or too soon.
   struct Asked {
     std::uint64_t hash;
     std::uint64_t at;  // changes by then

@@ -12,12 +12,12 @@
 
 namespace gpusched {
 
-/// A placement that goes by a rule of packing where gangs ask for more than a number of GPUs.
+/// A placement that uses a packing rule for jobs with more than whole-GPU requests.
 template <class Rule>
 class DemandPlacement : public Placement {
  public:
   DemandPlacement() = default;
-  /// Of a rule that has parameters.
+  /// For a rule with parameters.
   explicit DemandPlacement(const Parameters& parameters)
     requires std::constructible_from<Rule, const Parameters&>
       : packer_(Rule(parameters)) {}

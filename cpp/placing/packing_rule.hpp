@@ -12,30 +12,30 @@
 
 namespace gpusched {
 
-/// The lowest free GPUs of the server; for a share the partly used GPU with the least left that
-/// holds it, else a free one.
+/// The lowest free GPUs of the server; for a share, the fullest partly used GPU that fits it, else
+/// a free one.
 [[nodiscard]] Piece tight_piece(const Occupancy& free, ServerId server, const Ask& ask) noexcept;
-/// The same with the most left, a free GPU above all.
+/// The same, but the emptiest GPU, preferring a free one.
 [[nodiscard]] Piece loose_piece(const Occupancy& free, ServerId server, const Ask& ask) noexcept;
 
-/// What a rule of packing has where it says nothing else. A rule scores one server by what is
-/// free there and on it alone; the least score wins, the lowest server of equals:
+/// Defaults of a packing rule. A rule scores a server only by its own free resources; the lowest
+/// score wins, ties go to the lowest server:
 ///
 ///     double score(const Occupancy& free, ServerId server, const Ask& ask) const;
 ///
-/// is asked of servers that can host the ask, and LeastScore::kNever where the rule refuses.
+/// is called for servers that can host the ask, and returns LeastScore::kNever to refuse.
 struct PackingRule {
-  /// Whether it scores equal parts of gangs of different widths differently.
+  /// Whether equal parts of jobs of different widths get different scores.
   static constexpr bool kTellsGangs = false;
 
-  /// Whether the least score wins; else `choose` picks one of those that can host the ask.
+  /// Whether the lowest score wins; else `choose` picks one of the servers that can host the ask.
   static constexpr bool kTakesLeast = true;
 
-  /// Whether a score takes much longer than to tell whether the server can host the ask.
+  /// Whether a score takes much longer than checking whether the server can host the ask.
   static constexpr bool kIsCostly = false;
 
-  /// How servers are told apart on buckets: of those that are alike, the first that has room has the
-  /// least score, whatever is asked. They stand there by `standing`, then by id.
+  /// How servers are grouped in buckets: among equal ones, the first that has room has the lowest
+  /// score, for any request. They are ordered by `standing`, then by id.
   static constexpr Likeness kLikeness = Likeness::counts;
   static constexpr bool kStandsByScore = true;
   [[nodiscard]] bool has_buckets() const noexcept { return true; }
@@ -52,7 +52,7 @@ struct PackingRule {
   }
 };
 
-/// The server with the least free GPUs, whatever else it has.
+/// The server with the fewest free GPUs, whatever its other resources.
 struct LeastFreeGpus : PackingRule {
   [[nodiscard]] double score(const Occupancy& free, ServerId server,
                              const Ask& /*ask*/) const noexcept {
@@ -63,8 +63,8 @@ struct LeastFreeGpus : PackingRule {
   }
 };
 
-/// A rule that says what no server with so many free GPUs that can host the ask scores less than. It
-/// grows with their number: servers with few are looked at first, and others seldom.
+/// A rule with a lower bound on the scores of servers with this many free GPUs that can host the
+/// ask. It grows with their number: servers with few are visited first, and others seldom.
 template <class Rule>
 concept BoundsByLevel = requires(const Rule& rule, const Ask& ask) {
   { rule.least_score(1, ask) } -> std::same_as<double>;

@@ -26,9 +26,9 @@ void PercentOrder::begin(const PlacementSetup& setup) {
 ParameterInfo PercentOrder::option(const char* scores) {
   return {.name = kOption,
           .fallback = false,
-          .help = std::string("score as the authors' program of FGD does: ") + scores +
-                  ", in whole per cent; of equals the server that comes first in an order that is "
-                  "drawn for the run",
+          .help = std::string("score like the authors' program of FGD: ") + scores +
+                  ", in whole per cent; ties are broken by a random order of the servers, drawn "
+                  "once per run",
           .flags = {Flag::random}};
 }
 

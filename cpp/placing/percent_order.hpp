@@ -20,10 +20,10 @@ class PercentOrder {
 
   [[nodiscard]] bool is_asked() const noexcept { return is_asked_; }
 
-  /// Draws the order, if it is asked for.
+  /// Draws the order if the option is set.
   void begin(const PlacementSetup& setup);
 
-  /// The same as a score of which the least wins; no two servers have one.
+  /// The same as a score to minimise; no two servers have the same score.
   [[nodiscard]] double score(std::int64_t percent, ServerId server) const noexcept {
     const auto place = place_[static_cast<std::size_t>(server)];
     return static_cast<double>((kMost - percent) * num_servers_ + place);

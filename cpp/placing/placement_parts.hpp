@@ -51,7 +51,7 @@ inline int take(const Occupancy& free, ServerId server, int rest, Allocation& ou
   return taken;
 }
 
-/// Adds GPUs of the server with the fewest free ones that has so many; false where none has.
+/// Adds GPUs of the server with the fewest sufficient free ones; false if there is none.
 inline bool take_best_fit(const Occupancy& free, TypeMask types, int gpus, Allocation& out) {
   const int level = free.least_level(types, gpus);
   if (level == 0) return false;
@@ -92,10 +92,10 @@ inline void sort_by_server(Allocation& out) {
 }
 
 /// The fewest servers possible: whole ones of the largest size, and the remainder on the server
-/// with the least free GPUs that holds it. False where that cannot be had now.
+/// with the fewest free GPUs that holds it. False if that is not possible now.
 bool place_consolidated(const Occupancy& free, const Request& request, Allocation& out);
 
-/// The widest gang that place_consolidated can hold now.
+/// The largest job that place_consolidated can place now.
 [[nodiscard]] std::int64_t widest_consolidated(const Occupancy& free, TypeMask types);
 
 }  // namespace gpusched

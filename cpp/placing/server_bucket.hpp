@@ -7,7 +7,7 @@
 
 namespace gpusched {
 
-/// The least and the most that is free on some servers, and the lowest of them.
+/// The minimum and maximum free on some servers, and the lowest of them.
 struct RoomRange {
   ServerId lowest;
   std::int64_t least_cpu_milli;
@@ -16,8 +16,8 @@ struct RoomRange {
   std::int64_t most_memory_mib;
 };
 
-/// Servers sorted by (standing, id) with their CPU and memory, in blocks of a few: who looks for
-/// room passes over whole blocks.
+/// Servers sorted by (standing, id) with their CPU and memory, in small blocks: a search for room
+/// skips whole blocks.
 class ServerBucket {
  public:
   struct Entry {
@@ -48,7 +48,7 @@ class ServerBucket {
 
   [[nodiscard]] bool empty() const noexcept { return blocks_.empty(); }
   [[nodiscard]] const std::vector<Block>& blocks() const noexcept { return blocks_; }
-  /// The least entry; there is one.
+  /// The lowest entry; the bucket must not be empty.
   [[nodiscard]] const Entry& first() const noexcept { return blocks_.front().entries[0]; }
   /// The first server with so much CPU and memory; -1 if there is none.
   [[nodiscard]] ServerId first_with_room(std::int64_t cpu, std::int64_t memory) const noexcept;

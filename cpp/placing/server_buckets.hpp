@@ -13,9 +13,8 @@
 
 namespace gpusched {
 
-/// Servers on buckets by what is free of their GPUs, for one who looks for that of least score: a
-/// bucket is passed over where its best can score no less than what has been found. A server is
-/// moved only where it has changed.
+/// Servers in buckets by their free GPUs, for a search for the lowest score: a bucket is skipped if
+/// its best possible score is not below the best found. A server is moved only if it has changed.
 class ServerBuckets {
  public:
   /// Follows the occupancy with that history, and no copy of it; none if it is 0.
@@ -105,7 +104,7 @@ class ServerBuckets {
     std::uint32_t bucket;
     ServerBucket::Entry entry;
   };
-  /// Visits those whose servers have the GPUs, each with its first server.
+  /// Visits the buckets of servers that have the GPUs, each with its first server.
   template <class Visit>
   void for_each_bucket(const Occupancy& free, const Ask& ask, Visit visit) const {
     for (const std::uint32_t id : in_use_) {

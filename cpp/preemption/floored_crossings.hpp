@@ -16,7 +16,7 @@ namespace gpusched {
 /// the first however late it is.
 class FlooredCrossings {
  public:
-  /// As above, from the instant at which so much is left.
+  /// The same from the instant with this much left.
   static Time crossing(Time from, Time left, int gpus) noexcept {
     const std::int64_t whole = left.count() / (std::int64_t{gpus} * kTicksPerSecond);
     return from + Time{std::max<std::int64_t>(whole, 1) * kTicksPerSecond};
@@ -33,8 +33,8 @@ class FlooredCrossings {
     }
   }
 
-  /// Of all that run; kNever if there is none. A job was added again if by now it has paid its cost,
-  /// or comes nearer to another limit: `limit_of(job)`.
+  /// Of all running jobs; kNever if there is none. A job is added again if it has since paid its
+  /// cost, or approaches another limit: `limit_of(job)`.
   template <class LimitOf>
   [[nodiscard]] Time next(const State& state, LimitOf limit_of) {
     const Time now = state.now();
@@ -51,7 +51,7 @@ class FlooredCrossings {
     }
     Time next = paying_.empty() ? kNever : paying_.top().at;
     for (Width& width : widths_) {
-      // Who is behind the first, stale or not, comes no earlier.
+      // Entries behind the first, stale or not, are not earlier.
       for (; !width.going.empty(); width.going.pop()) {
         const Time at = crossing(now, width.going.top().at - now, width.gpus);
         if (at >= next) break;

@@ -13,13 +13,13 @@ namespace {
 
 /// Products of a double's precision are exact below it.
 constexpr std::int64_t kMostExact = std::int64_t{1} << 53;
-/// Of jobs with more work than this roundings are too coarse for the bounds of loose lines.
+/// For jobs with more work than this, rounding is too coarse for the bounds of loose lines.
 constexpr double kLooseWork = std::int64_t{1} << 50;
-/// More widths than this are too many where they outnumber the jobs that can run at once, and beyond
-/// the most in any case: each is looked at, and has a line of running jobs of its own in some orders.
+/// More widths than this are too many if they outnumber the jobs that can run at once: each is
+/// visited, and has its own line of running jobs in some orders.
 constexpr std::int64_t kFewWidths = 256;
 constexpr std::int64_t kMostWidths = 8192;
-/// More than is ever given up: whatever was judged before is judged anew.
+/// More than is ever given up: forces every earlier judgement to be redone.
 constexpr std::int64_t kForget = std::numeric_limits<std::int64_t>::max() - 1;
 
 }  // namespace
@@ -143,7 +143,7 @@ void KineticChoice::withdraw(JobId job) {
   note_least(id);
 }
 
-/// Where a job that waits is if it is taken: asked for, or left out of a filling's prefix.
+/// The track of a selected waiting job: asked for, or left out of a filling's prefix.
 std::uint16_t KineticChoice::track_of_asked(const Key& job, bool is_left) {
   const std::int64_t factor = factor_of_[state_->classes().of(job.job)];
   return track_of(kAsked, factor, state_->jobs().gpus(job.job), 0, is_left);
@@ -180,7 +180,7 @@ KineticChoice::Key KineticChoice::least_waiting_or_left(ClassId id) const {
   return left.job != kNoJob && left < head ? left : head;
 }
 
-/// Of a class, among those of a filling's prefix that are left out.
+/// Of a class: the first of the left-out jobs in a filling's prefix.
 KineticChoice::Key KineticChoice::least_left(ClassId id) const {
   const auto width = static_cast<std::size_t>(state_->classes().gpus(id));
   const std::size_t at = factor_of_[id] == 1 ? 0 : std::size_t{1} + width_at_[width];
@@ -429,7 +429,7 @@ bool KineticChoice::has_too_many_widths(const State& state) {
   return num * gpus > state.gpus_up() * std::int64_t{num_jobs};
 }
 
-/// Of those that wait.
+/// Groups of waiting jobs.
 void KineticChoice::begin_groups() {
   groups_.clear();
   const std::size_t num_groups = has_many_classes_ ? widths_.size() : waiting_.size();
@@ -437,7 +437,7 @@ void KineticChoice::begin_groups() {
   fits_at_.assign(num_groups, kNobody);
 }
 
-/// Of those of a track that are passed over.
+/// Groups of the unselected running jobs of a track.
 void KineticChoice::add_groups(std::uint16_t id) {
   Track& track = tracks_[id];
   track.passed.resize(track.factor == 1 ? widths_.size() : 1);
@@ -466,7 +466,7 @@ void KineticChoice::pop_head(ClassId id) {
   note_least(id);
 }
 
-/// The least job of a class has come, or has gone.
+/// The first job of a class has changed.
 void KineticChoice::note_least(ClassId id) {
   least_[id] = waiting_[id].empty() ? Key{0, kNoJob} : waiting_[id].top();
   if (has_many_classes_) {
@@ -538,7 +538,7 @@ void KineticChoice::set_side(Place& place, bool is_taken) {
   if (track.is_loose) place.base = track.base(value_of(place.job), state_->now(), is_taken);
 }
 
-/// The bound of a running job is its key, as it is now; whether it was another one.
+/// Sets the bound of a running job to its current key; returns whether it changed.
 bool KineticChoice::sharpen(JobId job) {
   Place& place = places_[state_->record(job).slot];
   Track& track = tracks_[place.track];
@@ -555,7 +555,7 @@ void KineticChoice::sharpen_all(std::span<const JobId> jobs) {
   for (const JobId job : jobs) sharpen(job);
 }
 
-/// Of those that are passed over. All others are bounded by its key once it is sharp.
+/// The first unselected running job. Its sharp key bounds all others.
 const RunningIndex::Entry& KineticChoice::first_passed(std::size_t track, std::size_t width) {
   const RunningIndex& passed = tracks_[track].passed[width];
   if (tracks_[track].is_unbounded) return least_of(tracks_[track], passed);
@@ -564,7 +564,7 @@ const RunningIndex::Entry& KineticChoice::first_passed(std::size_t track, std::s
   return passed.front();
 }
 
-/// By the keys of all: for few jobs that are not sorted by a bound from below.
+/// Evaluates all keys: for few jobs that are not sorted by a lower bound.
 const RunningIndex::Entry& KineticChoice::least_of(const Track& track,
                                                    const RunningIndex& jobs) const {
   const RunningIndex::Entry* least = &jobs.front();
@@ -594,8 +594,8 @@ void KineticChoice::sharpen_last(const Track& track, std::int64_t enough) {
   } while (!blunt_.empty());
 }
 
-/// GPUs of the taken jobs of a track whose lines are loose that do not come before `first`, which
-/// is without the factor.
+/// GPUs of the selected jobs of a loose track that are not before `first`, which is without the
+/// factor.
 std::int64_t KineticChoice::taken_loosely_from(const Track& track, const Key& first,
                                                std::int64_t enough) {
   const Time bound = track.base(first.value, state_->now(), true);
@@ -673,8 +673,8 @@ KineticChoice::Candidate KineticChoice::first_of(const KineticGroup& group) {
   return {least_[id], state_->classes().gpus(id), id, 0, 0};
 }
 
-/// The least of those for which `lacks(key, gpus)` is 0: else so many GPUs have to be given up before
-/// it can be, and what has to wait for more than `given_up` is not asked about, nor what is no better.
+/// The first candidate with `lacks(key, gpus)` of 0: others need that many GPUs to be given up
+/// first; candidates that need more than `given_up`, or are no better, are not evaluated.
 template <class Lacks>
 KineticChoice::Candidate KineticChoice::least_candidate(std::int64_t given_up, Lacks lacks) {
   Candidate best;
@@ -687,7 +687,7 @@ KineticChoice::Candidate KineticChoice::least_candidate(std::int64_t given_up, L
     }
     if (best.key.job != kNoJob && !(first.key < best.key)) continue;
     const std::int64_t lacking = lacks(first.key, first.gpus);
-    // Who comes earlier as time passes is judged anew each time.
+    // Jobs with falling keys are judged again each time.
     const bool is_falling = groups_[i].track != kNone && tracks_[groups_[i].track].slope < 0;
     fits_at_[i] = is_falling ? 0 : given_up_ + lacking;
     if (lacking == 0) best = first;
@@ -726,9 +726,9 @@ bool KineticChoice::settle() {
   return has_left_;
 }
 
-/// What a candidate lacks, less what is given up, it lacks for good: jobs that are taken make no
-/// room, and who stays taken comes no later as time passes. Where one does, all is judged anew at
-/// each settlement.
+/// A candidate's shortage shrinks only as GPUs are given up: selected jobs free nothing, and a
+/// selected job's rank does not worsen with time. If one does, everything is judged again at each
+/// settlement.
 void KineticChoice::settle_skipping() {
   if (has_rising_keys()) {
     std::replace_if(
@@ -741,7 +741,7 @@ void KineticChoice::settle_skipping() {
     if (best.key.job == kNoJob) return;
     take(best);
     if (total_ <= num_gpus_) continue;
-    // Whoever no longer fits is passed over, the first of them first; not who fits once these are.
+    // Deselects jobs that no longer fit, the first of them first, until the others do.
     std::int64_t behind = find_last(total_ - num_gpus_);
     for (auto job = last_.rbegin(); total_ > num_gpus_; ++job) {
       behind -= job->second.gpus;
@@ -769,7 +769,7 @@ void KineticChoice::settle_strictly() {
   }
 }
 
-/// The shortest prefix with as many GPUs as there are.
+/// Selects the shortest prefix with as many GPUs as there are.
 void KineticChoice::settle_prefix() {
   const auto pass_spare = [&] {
     while (total_ > num_gpus_) {
@@ -781,7 +781,7 @@ void KineticChoice::settle_prefix() {
   for (;;) {
     const Candidate best = first_candidate();
     if (best.key.job == kNoJob) break;
-    const std::int64_t spare = total_ - num_gpus_;  // a candidate comes after as many: too late
+    const std::int64_t spare = total_ - num_gpus_;  // a candidate after this many is too late
     if (spare >= 0 && taken_from(best.key, spare + 1) <= spare) break;
     take(best);
     pass_spare();
@@ -789,7 +789,7 @@ void KineticChoice::settle_prefix() {
   pass_spare();  // jobs may have changed places among each other
 }
 
-/// Of each width the last are left out that the budget, less what is wider, does not reach.
+/// Leaves out the last jobs of each width that exceed the budget after wider ones.
 void KineticChoice::serve_widest_first() {
   std::int64_t budget = num_gpus_;
   bool has_stopped = false;
@@ -802,7 +802,7 @@ void KineticChoice::serve_widest_first() {
   }
 }
 
-/// The first so many of a width, whose keys have it as their factor.
+/// Serves the first jobs of a width, whose keys have it as their factor.
 void KineticChoice::serve(std::size_t width, std::int64_t num_served) {
   const std::size_t at = widths_[width] == 1 ? 0 : width + 1;
   Key last{};
@@ -861,7 +861,7 @@ std::uint16_t KineticChoice::track_of_first_left(std::size_t at, Key& key,
   return first;
 }
 
-/// Who was served is left out, or the other way round.
+/// Moves a served job to the left-out ones, or back.
 void KineticChoice::change_side(std::uint16_t track, const RunningIndex::Entry& entry) {
   const std::uint16_t other = other_side(track);
   if (tracks_[track].is_asked) {

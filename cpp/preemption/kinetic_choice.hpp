@@ -39,16 +39,16 @@ struct KineticKey {
   }
 };
 
-/// Jobs whose keys move alike: factor * (base + slope * now), by which they are sorted. Where lines
-/// are loose these are bounds instead, from above of the keys of who is taken, and from below of
-/// those of who is passed over.
+/// Jobs with parallel keys: factor * (base + slope * now), sorted by base. On loose lines these are
+/// bounds instead: upper bounds on the keys of selected jobs, and lower bounds on those of
+/// unselected running ones.
 struct KineticTrack {
   std::int64_t factor;
   int slope;
   bool is_asked;  // of jobs that wait
   bool is_left;   // of jobs that a filling's prefix has and its budget does not reach
   bool is_loose;
-  bool is_unbounded;  // and keys fall: those of who is passed over have no bound
+  bool is_unbounded;  // and keys fall: unselected jobs have no bound
   RunningIndex taken;
   std::vector<RunningIndex> passed;  // by `passed_at`, of those that change sides alike
   std::size_t first_group;           // of those that were passed over
@@ -57,13 +57,13 @@ struct KineticTrack {
     if (!is_loose) return slope;
     return kMostLoose * (is_taken ? std::max(0, slope) : std::min(0, slope));
   }
-  /// Where a job is sorted whose key is known at this instant, without its factor.
+  /// The sort position of a job with a known current key, without its factor.
   [[nodiscard]] Time base(std::int64_t value, Time now, bool is_taken) const noexcept {
     if (is_unbounded && !is_taken) return Time{0};
     return Time{value} - slope_of(is_taken) * now;
   }
 
-  /// Where the width is the factor of the keys there is no other one.
+  /// If the width is the factor of the keys, there is only one.
   [[nodiscard]] std::uint16_t passed_at(std::uint16_t width) const noexcept {
     return factor == 1 ? width : std::uint16_t{0};
   }
@@ -72,16 +72,16 @@ struct KineticTrack {
   }
 };
 
-/// Jobs that are not taken, of which none is before the first: those of a class that wait, of a width
-/// where classes are many, or those of a track and a width that were passed over.
+/// Unselected jobs, all ordered after the first: the waiting ones of a class (or of a width, if
+/// classes are many), or the unselected running ones of a track and a width.
 struct KineticGroup {
   std::uint32_t waiting;
   std::uint16_t track;
   std::uint16_t width;
 };
 
-/// A job that is neither asked for nor taken: a class's least that waits, or the first that was
-/// passed over of a track and a width.
+/// An unselected job: the first waiting one of a class, or the first unselected running one of a
+/// track and a width.
 struct KineticCandidate {
   KineticKey key{0, kNoJob};
   int gpus = 0;
@@ -101,7 +101,7 @@ struct KineticPlace {
   std::uint64_t rejoined = 0;  // the settlement at which it was last taken again
 };
 
-/// When the line of what a slot was given bends.
+/// The instant at which the line of a slot bends.
 struct KineticBend {
   Time at;
   std::uint32_t slot;
@@ -112,7 +112,7 @@ struct KineticBend {
   }
 };
 
-/// The least job of a class that waits and is not taken.
+/// The first waiting job of a class that is not selected.
 struct ClassHead {
   KineticKey key;
   ClassId id;
@@ -126,12 +126,13 @@ struct WidthHeads {
   std::vector<ClassId> classes;
 };
 
-/// Which of all active jobs a budget of GPUs is spent on, where keys are lines in time. Running
-/// jobs with one slope keep their order, so the choice outlives the passing of time but for jobs
-/// that come ahead of others, and a settlement touches only who changes sides. Where lines are loose
-/// it asks for the keys of the jobs that their bounds let come last, or first of who is passed over.
+/// Selects the active jobs on which a budget of GPUs is spent, for keys that are linear in time.
+/// Running jobs with one slope keep their order, so the choice stays valid over time except where
+/// jobs overtake others, and a settlement touches only jobs that change sides. On loose lines it
+/// evaluates keys only of the jobs that their bounds allow to be the last selected, or the first
+/// unselected.
 ///
-/// A job is *asked for* if it is taken and waits, *passed over* if it runs and is not taken.
+/// A job is *asked for* if it is selected and waits, *passed over* if it runs and is not selected.
 class KineticChoice {
  public:
   using Key = KineticKey;
@@ -143,7 +144,7 @@ class KineticChoice {
 
   /// A waiting job that is not taken yet; its line has no slope. Its key.
   Key add_waiting(JobId job, const KeyLine& line);
-  /// Jobs that wait, asked for or not.
+  /// Removes waiting jobs, asked for or not.
   void remove_waiting(std::vector<Key> jobs);
   /// The same of one that is taken back, whatever its key is.
   void withdraw(JobId job);
@@ -153,12 +154,12 @@ class KineticChoice {
   }
   /// A running job that ended, or stopped while `slot` is still its own; whether it was taken.
   bool remove_running(std::uint32_t slot);
-  /// A job that was asked for runs from now on; its line as that of `add_running`.
+  /// A job that was asked for starts to run; its line as that of `add_running`.
   void start_asked(const Key& job, const KeyLine& line);
-  /// Takes the least job of a class out that `least_waiting` tells of.
+  /// Removes the job that `least_waiting` returns.
   Key pop_waiting(ClassId id);
 
-  /// Lines that have bent by now are drawn anew. Whether there were any.
+  /// Redraws lines that have bent by now; returns whether there were any.
   bool straighten();
   /// The next bend; kNever if there is none.
   [[nodiscard]] Time next_bend();
@@ -166,8 +167,8 @@ class KineticChoice {
   /// Whether nothing can change in the choice now but for jobs that come.
   [[nodiscard]] bool is_settled() const noexcept;
   [[nodiscard]] bool has_room(int gpus) const noexcept { return gpus <= num_gpus_ - total_; }
-  /// Makes the choice anew; whether a running job that was taken is so no longer. `moved()` are
-  /// then the running jobs that changed sides, one after the other, and whether they are taken.
+  /// Updates the choice; returns whether a running job was deselected. `moved()` then has the
+  /// running jobs that changed sides, in order, and whether they are selected.
   bool settle();
   [[nodiscard]] std::span<const std::pair<JobId, bool>> moved() const noexcept { return moved_; }
   /// The key of the running job in a slot.
@@ -179,19 +180,19 @@ class KineticChoice {
   [[nodiscard]] std::size_t num_waiting() const noexcept {
     return num_waiting_ + num_asked_ + num_left_waiting_;
   }
-  /// Those that wait and are not asked for.
+  /// Whether waiting jobs are not asked for.
   [[nodiscard]] bool has_unasked() const noexcept { return num_waiting_ + num_left_waiting_ > 0; }
   [[nodiscard]] std::size_t num_asked() const noexcept { return num_asked_; }
   [[nodiscard]] std::size_t num_asked(ClassId id) const noexcept { return asked_of_[id]; }
   [[nodiscard]] bool has_passed_over() const noexcept {
     return num_passed_ + num_left_running_ > 0;
   }
-  /// The least job of a class that waits and is not asked for; kNoJob if there is none.
+  /// The first unselected waiting job of a class; kNoJob if there is none.
   [[nodiscard]] Key least_waiting(ClassId id) const {
     return num_left_waiting_ == 0 ? least_[id] : least_waiting_or_left(id);
   }
-  /// Where classes are many and no filling is done: those that wait and are not asked for, in a tree
-  /// in which a class can be closed.
+  /// If classes are many and there is no filling: the waiting jobs that are not asked for, in a
+  /// tree in which a class can be closed.
   [[nodiscard]] bool has_many_classes() const noexcept { return has_many_classes_; }
   [[nodiscard]] const ClassHeads& heads() const noexcept { return heads_; }
   /// `is_refused`: that it was refused is known until it is empty.
@@ -208,7 +209,7 @@ class KineticChoice {
   [[nodiscard]] bool is_kept(std::uint32_t slot) const noexcept;
   /// Whether a running job that is taken comes later as time passes.
   [[nodiscard]] bool has_rising_keys() const noexcept;
-  /// All that wait, asked for or not, by JobId: for who goes on without this.
+  /// Removes all waiting jobs, asked for or not, by JobId, for a successor.
   [[nodiscard]] std::vector<JobId> drain_waiting();
 
   /// Whether a key was so great that the one that is calculated with rounding may compare
@@ -242,7 +243,7 @@ class KineticChoice {
   [[nodiscard]] const ClassHead* least_of_width(std::size_t width);
   [[nodiscard]] std::uint16_t track_of(Kind kind, std::int64_t factor, int gpus, int slope,
                                        bool is_left);
-  /// The track of those who are left out, of those who are served, or back.
+  /// The track of the left-out jobs, given that of the served ones, or vice versa.
   [[nodiscard]] std::uint16_t other_side(std::uint16_t track);
   void begin_groups();
   void add_groups(std::uint16_t track);
@@ -295,16 +296,16 @@ class KineticChoice {
   ChoiceRule rule_ = ChoiceRule::skip;
   std::vector<std::uint16_t> width_at_;  // index of a width among the widths
   std::vector<int> widths_;              // descending
-  std::vector<std::int64_t> num_taken_;  // by index of the width, who is left out among them
+  std::vector<std::int64_t> num_taken_;  // by index of the width, including left-out jobs
   std::vector<Track> tracks_;
   std::vector<KineticGroup> groups_;
-  // Of each group: its first cannot be taken before so many GPUs have been given up.
+  // By group: its first cannot be selected before this many GPUs have been given up.
   std::vector<std::int64_t> fits_at_;
-  // By kind, of each: of the keys without a factor, then by index of the width that is the factor.
+  // By kind: keys without a factor, then by index of the width that is the factor.
   std::vector<std::uint16_t> track_at_[kNumKinds];
   std::vector<std::uint16_t> left_at_[kNumKinds];
   std::vector<Place> places_;
-  // By class: who waits and is not taken, how many are asked for, the factor of their keys.
+  // By class: unselected waiting jobs, the number asked for, the factor of their keys.
   std::vector<RunHeap<Key>> waiting_;
   std::vector<Key> least_;  // of those in `waiting_`; kNoJob if there is none
   std::vector<std::size_t> asked_of_;
@@ -325,7 +326,7 @@ class KineticChoice {
   bool has_loose_ = false;
   bool is_inexact_ = false;
   std::vector<std::pair<JobId, bool>> moved_;
-  bool has_left_ = false;  // who ran and was taken when this settlement began
+  bool has_left_ = false;  // whether a selected running job was deselected in this settlement
   std::uint64_t num_settled_ = 0;
 };
 

@@ -10,7 +10,7 @@
 namespace gpusched {
 namespace {
 
-/// With more classes than this a filling, which looks at all of them, is left to the slow twin.
+/// With more classes than this, a filling, which visits all, is left to the slow reference.
 constexpr ClassId kMostFilled = ClassHeads::kFewClasses;
 
 }  // namespace
@@ -117,7 +117,7 @@ void KineticScheduler::decide(const State& state, const Instant& instant, Action
     slow_->decide(state, {{}, {}, instant.has_released}, actions);
     return;
   }
-  // Where nobody waits everybody keeps what he has.
+  // If no job waits, all running jobs stay.
   if (decides && choice_.num_waiting() > 0) redistribute(state, actions);
   ask_again(state, actions);
 }
@@ -127,7 +127,7 @@ void KineticScheduler::hand_over(const State& state) {
   std::vector<JobId> running;
   state.for_each_running([&](const Slot& run) { running.push_back(run.job); });
   std::vector<JobId> waiting = choice_.drain_waiting();
-  waiting.insert(waiting.end(), unseen_.begin(), unseen_.end());  // who came last
+  waiting.insert(waiting.end(), unseen_.begin(), unseen_.end());  // the last arrivals
   slow_->take_over(state, std::move(waiting), running);
   is_slow_ = true;
 }
@@ -135,7 +135,7 @@ void KineticScheduler::hand_over(const State& state) {
 void KineticScheduler::forget(const State& state, std::span<const JobId> finished) {
   if (finished.empty()) return;
   for (const JobId job : finished) {
-    const std::uint32_t slot = state.record(job).slot;  // nobody has started in it since
+    const std::uint32_t slot = state.record(job).slot;  // not reused by a start since
     const bool was_taken = choice_.remove_running(slot);
     if (claimable_.is_kept() && was_taken) claimable_.release(state.slots()[slot]);
   }
@@ -149,7 +149,7 @@ void KineticScheduler::add_waiting(const State& state, JobId job) {
   if (own.until != kNever) bends_.push({own.until, state.history(job).idle_since, key});
 }
 
-/// Lines of waiting jobs that have bent by now are drawn anew.
+/// Redraws lines of waiting jobs that have bent by now.
 void KineticScheduler::straighten_waiting(const State& state) {
   bent_.clear();
   for (; !bends_.empty() && bends_.top().at <= state.now(); bends_.pop()) {
@@ -168,7 +168,7 @@ void KineticScheduler::redistribute(const State& state, Actions& actions) {
   straighten_waiting(state);
   const bool has_bent = choice_.straighten();
   if (choice_.settle()) ++num_freed_passed_;
-  // Who is kept may have fallen behind one that was refused, and can be displaced now.
+  // A job that stays may have fallen behind a refused one, and can be displaced now.
   if (displaces_ && (has_bent || choice_.has_rising_keys())) ++num_freed_passed_;
   if (claimable_.is_kept()) {
     for (const auto& [job, is_taken] : choice_.moved()) {
@@ -228,7 +228,7 @@ bool KineticScheduler::may_place_asked(const State& state) {
   return false;
 }
 
-/// Steps 3 and 4, if anything that is asked for may fit now and did not before.
+/// Steps 3 and 4, if a job that is asked for may newly fit.
 void KineticScheduler::place_asked(const State& state, Actions& actions) {
   if (choice_.num_asked() == 0 || !may_place_asked(state)) return;
   suspended_.clear();
@@ -293,7 +293,7 @@ bool KineticScheduler::place_asked_job(const State& state, const Key& job, const
   return true;
 }
 
-/// Asks once more, with the GPUs of those who are kept and come later.
+/// Tries again with the GPUs of kept jobs that come later.
 bool KineticScheduler::displace(const State& state, const Key& job, const Occupancy& free,
                                 Actions& actions) {
   choice_.taken_after(job, later_);
@@ -315,7 +315,7 @@ void KineticScheduler::lend_later(const State& state, bool claims, Actions& acti
   }
 }
 
-/// Those of whose GPUs none is claimed keep them; the others are preempted at once.
+/// Jobs without a claimed GPU keep them; the others are preempted at once.
 void KineticScheduler::take_back_later(const State& state, bool claims, Actions& actions) {
   std::erase_if(later_, [&](const Key& kept) {
     if (!claims) return actions.restore(kept.job);
@@ -331,7 +331,7 @@ void KineticScheduler::take_back_later(const State& state, bool claims, Actions&
   ++num_freed_passed_;
 }
 
-/// Whose GPUs are claimed.
+/// Jobs with claimed GPUs.
 void KineticScheduler::suspend_holders(const State& state, Actions& actions) {
   std::uint32_t slot = 0;
   while (claimable_.find_holder(allocation_.pieces, slot)) {
@@ -402,15 +402,15 @@ void KineticScheduler::start_other(const State& state, ClassId id, JobId job, Ac
 void KineticScheduler::ask_again(const State& state, Actions& actions) {
   Time crossing = kNever;
   if (order_->has_crossings() && slow_->is_to_decide(state)) {
-    preempted_.clear();  // nobody waits, or no line has bent since
+    preempted_.clear();  // no job waits, or no line has bent since
     if (choice_.straighten()) end_decision(state);
     crossing = order_->next_crossing_of_all(QueueView(state, seed_), choice_.next_bend());
   }
   slow_->ask_again(state, choice_.num_waiting() + unseen_.size() > 0, crossing, actions);
 }
 
-/// A job that comes alone where the choice stands and leaves so many GPUs over is taken, and makes no
-/// difference to others: it need not be asked for before it starts. False if it has to be.
+/// A single new job that fits beyond a valid choice is selected without affecting others: it can
+/// start without being asked for. False otherwise.
 bool KineticScheduler::start_newcomer(const State& state, Actions& actions) {
   if (unseen_.size() != 1 || choice_.is_inexact() || displaces_) return false;
   const JobId job = unseen_.front();
@@ -439,7 +439,7 @@ bool KineticScheduler::start_newcomer(const State& state, Actions& actions) {
   return true;
 }
 
-/// Whether all that waits is left as it is, or starts only after a job that is taken now.
+/// Whether all other waiting jobs stay as they are, or start only after a job selected now.
 bool KineticScheduler::may_start_newcomer(const State& state) {
   if (!choice_.is_settled()) return false;
   if (choice_.has_passed_over() && (!gives_way_ || !claimable_.is_possible())) return false;

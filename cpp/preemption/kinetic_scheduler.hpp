@@ -17,18 +17,18 @@
 
 namespace gpusched {
 
-/// The free GPUs and those of running jobs that give way, as one set, and whose these are. Where
-/// jobs ask for nothing but GPUs; kept from one decision to the next while somebody gives way.
+/// The free GPUs and those of preemptible running jobs, as one set, with their holders. Only if
+/// jobs request nothing but GPUs; kept between decisions while some job is preemptible.
 class ClaimableGpus {
  public:
   void begin(const State& state);
 
-  /// Whether the set can be had at all: else those who give way have to be suspended.
+  /// Whether the set is available: otherwise preemptible jobs must be suspended.
   [[nodiscard]] bool is_possible() const noexcept { return is_possible_; }
   [[nodiscard]] bool is_kept() const noexcept { return is_kept_; }
   [[nodiscard]] const Occupancy& set() const noexcept { return *set_; }
 
-  /// Makes the set of what is free; those who give way are added one by one.
+  /// Starts the set with the free GPUs; preemptible jobs are added one by one.
   void keep();
   void drop() noexcept { is_kept_ = false; }
 
@@ -41,7 +41,8 @@ class ClaimableGpus {
   /// A job that gives way has started.
   void note(const Slot& run, std::uint32_t slot);
 
-  /// The slot of who gives way on the first GPU of the pieces that is not free; false if all are.
+  /// The slot of the preemptible job on the first GPU of the pieces that is not free; false if all
+  /// are.
   [[nodiscard]] bool find_holder(const std::vector<Piece>& pieces, std::uint32_t& slot) const;
 
  private:
@@ -54,12 +55,12 @@ class ClaimableGpus {
   bool is_kept_ = false;
   std::optional<Occupancy> set_;  // none before it is needed
   std::vector<std::size_t> first_gpu_;
-  std::vector<std::uint32_t> holder_;  // by GPU; right where one who gives way holds it
+  std::vector<std::uint32_t> holder_;  // by GPU; valid if a preemptible job holds it
 };
 
-/// Preemptive list scheduling that does work where something has changed: who changes sides in the
-/// choice, and the classes for which GPUs have come free since they were refused. Gives the
-/// schedule of PreemptiveScheduler, its slow twin, which takes over where keys are no lines.
+/// Incremental preemptive list scheduling: visits only jobs that change sides in the choice, and
+/// classes for which GPUs have been released since they were refused. Its schedule equals that of
+/// PreemptiveScheduler, its slow reference, which takes over if keys are not linear.
 class KineticScheduler : public Scheduler {
  public:
   /// `slow` was made with the parameters.
@@ -67,7 +68,7 @@ class KineticScheduler : public Scheduler {
 
   void begin(const Setup& setup) override;
   void decide(const State& state, const Instant& instant, Actions& actions) override;
-  /// The slow twin goes on.
+  /// The slow reference continues.
   [[nodiscard]] bool adopt(const State& state) override {
     is_slow_ = true;
     return slow_->adopt(state);
@@ -83,15 +84,15 @@ class KineticScheduler : public Scheduler {
  private:
   using Key = KineticChoice::Key;
 
-  /// Of a class: what had come free when a placement last refused it.
+  /// Of a class: the counts of released GPUs at its last refusal.
   struct Refusal {
-    std::uint64_t with_passed = 0;  // where the GPUs of who is passed over count as free
-    std::uint64_t with_later = 0;   // and those of who is kept and comes after `job`
+    std::uint64_t with_passed = 0;  // with the GPUs of unselected jobs counted as free
+    std::uint64_t with_later = 0;  // and those of kept jobs after `job`
     Key job{};
     std::uint64_t alone = 0;
   };
 
-  /// Of the line of a job that waits since then.
+  /// Of the line of a waiting job.
   struct Bend {
     Time at;
     Time idle_since;
@@ -135,11 +136,11 @@ class KineticScheduler : public Scheduler {
 
   Owned<PreemptiveScheduler> slow_;
   bool is_slow_ = true;
-  Ref<Order> order_;  // of the slow twin
+  Ref<Order> order_;  // of the slow reference
   ChoiceRule rule_;
   bool displaces_;
   bool holds_quota_;
-  bool gives_way_ = false;  // who is passed over, until somebody claims what he holds
+  bool gives_way_ = false;  // unselected jobs run until their GPUs are claimed
   Ref<Placement> placement_;
   std::uint64_t seed_ = 0;
   KineticChoice choice_;
@@ -150,7 +151,7 @@ class KineticScheduler : public Scheduler {
   std::vector<Refusal> refused_;
   Heap<ClassHead> others_;  // the first of each class that may start where it is in nobody's way
   std::uint64_t num_freed_ = 1;         // times at which anything came free, alone
-  std::uint64_t num_freed_passed_ = 1;  // and counting who is passed over as free
+  std::uint64_t num_freed_passed_ = 1;  // and with unselected jobs counted as free
   // With many classes: what had come free when the closed ones were refused.
   std::uint64_t closed_at_ = 0;
   PlaceableClasses placeable_;
@@ -158,7 +159,7 @@ class KineticScheduler : public Scheduler {
   std::vector<Key> asked_;
   std::vector<Key> passed_;
   std::vector<Key> suspended_;
-  std::vector<Key> later_;  // who is kept and may have to give way to one that comes before
+  std::vector<Key> later_;  // kept jobs that an earlier one may displace
   std::vector<JobId> preempted_;
 };
 

@@ -107,7 +107,7 @@ bool PooledSrpt::withdraw(const State& state, JobId job) {
 
 void PooledSrpt::decide(const State& state, const Instant& instant, Actions& actions) {
   for (const JobId job : instant.finished) {
-    // Nobody has started in its slot since; a job that was taken back would have run on.
+    // No job has started in its slot since; a preempted job would have run on.
     running_.erase(state.slots()[state.record(job).slot].work_end, job);
     num_released_ += state.jobs().gpus(job);
   }

@@ -8,11 +8,10 @@
 
 namespace gpusched {
 
-/// SRTF with skipping on one pool of GPUs, incrementally. A running job's remaining service is
-/// (end - now), so the running jobs keep their order for ever; a waiting one's stands still. The
-/// greedy choice therefore survives the passing of time, and an event changes it only from the
-/// first waiting head that newly fits onwards. Equal to PreemptiveScheduler, which is its slow
-/// twin (tests/parity).
+/// SRTF with skipping on a single pool of GPUs, incrementally. The remaining service of a running
+/// job is (end - now), so running jobs keep their order; that of a waiting job is constant. So the
+/// greedy choice stays valid over time, and an event changes it only from the first waiting head
+/// that newly fits onwards. Equal to PreemptiveScheduler, its slow reference (tests/parity).
 class PooledSrpt final : public Scheduler {
  public:
   void begin(const Setup& setup) override;
@@ -49,8 +48,8 @@ class PooledSrpt final : public Scheduler {
   RunningIndex running_;
   std::vector<Heap<Waiting>> waiting_;
   std::size_t num_waiting_ = 0;
-  /// GPUs let go so far, and for each class from which count on its head may fit: what it lacked
-  /// at the last look, a bound because running jobs only move ahead of it meanwhile.
+  /// GPUs released so far, and by class the count at which its head may fit: its shortage at the
+  /// last check, a lower bound because running jobs only move ahead of it.
   std::int64_t num_released_ = 0;
   std::vector<std::int64_t> retry_at_;
   std::vector<JobId> started_;

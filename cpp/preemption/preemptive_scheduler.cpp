@@ -47,7 +47,7 @@ std::vector<ParameterInfo> PreemptiveScheduler::parameters() {
   return {
       {.name = "scan",
        .fallback = std::string("skip"),
-       .help = "strict stops at the first job that exceeds the budget, skip goes on",
+       .help = "strict: stop at the first job that exceeds the budget; skip: go on with later jobs",
        .choices = {"strict", "skip"}},
       {.name = "epoch",
        .fallback = std::string("event"),
@@ -55,41 +55,42 @@ std::vector<ParameterInfo> PreemptiveScheduler::parameters() {
        .choices = {"event", "period"}},
       {.name = "period_s",
        .fallback = 0.0,
-       .help = "seconds between decisions; with epoch=event also decide at its multiples while a "
-               "job waits (0: not)",
+       .help = "seconds between decisions; with epoch=event, also decide at its multiples while "
+               "a job waits (0: do not)",
        .minimum = 0,
        .maximum = 1e9,
        .least_positive = 1e-3},
       {.name = "quota",
        .fallback = std::string("free"),
-       .help = "hold: what the budget leaves out is preempted first, and nothing fills the gaps",
+       .help = "hold: first preempt running jobs outside the budget, and do not fill gaps with "
+               "later jobs",
        .choices = {"free", "hold"}},
       {.name = "displace",
        .fallback = false,
-       .help = "a chosen job that finds no place may take GPUs of less urgent chosen jobs"},
+       .help = "a chosen job that does not fit may take GPUs of less urgent chosen jobs"},
       {.name = "restart",
        .fallback = std::string("time"),
-       .help = "time: a resumed gang holds its GPUs for the cost without progress; work: each "
-               "preemption adds the cost to the remaining service",
+       .help = "time: a resumed job makes no progress for the time of the cost; work: each "
+               "preemption adds the cost to the remaining run time",
        .choices = {"time", "work"}},
       {.name = "cost_s",
        .fallback = 0.0,
-       .help = "seconds added to the job's own checkpoint and restart cost",
+       .help = "seconds added to the checkpoint and restart cost of each job",
        .minimum = 0,
        .maximum = kMostRestart},
       {.name = "wide_cost_s",
        .fallback = -1.0,
-       .help = "the same for gangs of more than narrow_gpus GPUs (-1: as cost_s)",
+       .help = "the same seconds for jobs of more than narrow_gpus GPUs (-1: cost_s)",
        .minimum = -1,
        .maximum = kMostRestart},
       {.name = "narrow_gpus",
        .fallback = std::int64_t{8},
-       .help = "the widest gang that pays cost_s and not wide_cost_s",
+       .help = "largest job size (GPUs) that pays cost_s, not wide_cost_s",
        .minimum = 0,
        .maximum = 1e9},
       {.name = "overrun_s",
        .fallback = 0.0,
-       .help = "seconds that every job runs beyond its service",
+       .help = "extra seconds that every job runs beyond its run time",
        .minimum = 0,
        .maximum = kMostRestart},
   };
@@ -119,11 +120,10 @@ void PreemptiveScheduler::check_waste(const State& state) const {
     const Time gain = std::max(kTick, least_gain(state, job, next_multiple(cost, period_) - cost));
     const auto most_turns = static_cast<std::int64_t>(Waste::kMostRows);
     if (cost / Waste::kMostLost <= gain || jobs.service(job) / most_turns <= gain) continue;
-    fail_input("period_s: job " + std::to_string(job) + " would pay " +
-               std::to_string(cost.count()) + " us for each turn and gain " +
-               std::to_string(gain.count()) + " us of its service of " +
-               std::to_string(jobs.service(job).count()) +
-               " us in it; lower its cost or lengthen period_s");
+    fail_input(
+        "period_s: job " + std::to_string(job) + " would pay " + std::to_string(cost.count()) +
+        " us per turn and gain only " + std::to_string(gain.count()) + " us of its service of " +
+        std::to_string(jobs.service(job).count()) + " us; lower its cost or lengthen period_s");
   }
 }
 
@@ -144,7 +144,7 @@ void PreemptiveScheduler::check_progress(const State& state) const {
     const Time gain = is_bounded ? least_gain(state, job, period_) : kTick;
     if (jobs.restart_cost(job) + rule_.extra(jobs.gpus(job)) < gain) continue;
     fail_input("restart=work: job " + std::to_string(job) +
-               " would lose to each preemption at least what it gains between two, and never "
+               " would lose at each preemption at least what it gains between two, and never "
                "end; lower its cost, lengthen period_s or use restart=time");
   }
 }
@@ -185,7 +185,7 @@ void PreemptiveScheduler::rank_running(const State& state) {
   keys_.resize(jobs_.size());
   if (!jobs_.empty()) order_->rank(QueueView(state, seed_), jobs_, keys_);
   for (std::size_t i = 0; i < jobs_.size(); ++i) running_[i].key = keys_[i];
-  // Keys mostly move together, and then the last decision's order still stands.
+  // Keys mostly move together, and then the last decision's order is still valid.
   if (!std::is_sorted(running_.begin(), running_.end())) {
     std::sort(running_.begin(), running_.end());
   }
@@ -314,7 +314,7 @@ bool PreemptiveScheduler::withdraw(const State& state, JobId job) {
 }
 
 void PreemptiveScheduler::redistribute(const State& state, Actions& actions) {
-  // Where nobody waits everybody keeps what he has.
+  // If no job waits, all running jobs stay.
   if (queue_.empty() && unranked_.empty() && !order_->remembers()) return;
   if (lifetime_ == KeyLifetime::clock) {
     const std::vector<JobId> waiting = queue_.drain();
@@ -372,7 +372,7 @@ void PreemptiveScheduler::redistribute(const State& state, Actions& actions) {
   std::inplace_merge(running_.begin(), running_.begin() + middle, running_.end());
 }
 
-/// The budget covers all active jobs: all are taken, and nobody gives way. Keys of running jobs
+/// The budget covers all active jobs: all are selected, and none is preempted. Keys of running jobs
 /// are for the next decision that needs them.
 void PreemptiveScheduler::start_all(const State& state, Actions& actions) {
   refused_.clear();

@@ -12,14 +12,14 @@
 
 namespace gpusched {
 
-/// Preemptive list scheduling: give all GPUs out anew in the order's sequence, keep the chosen
-/// that run, place the chosen that wait, preempt whoever holds what they claim, and let the rest
-/// of the cluster go on. The five steps stand in docs/reference/policies-queues.md.
+/// Preemptive list scheduling: give out all GPUs in the order's sequence, keep the selected running
+/// jobs, place the selected waiting ones, preempt the holders of claimed GPUs, and let all others
+/// run on. The five steps are in docs/reference/policies-queues.md.
 class PreemptiveScheduler : public Scheduler {
  public:
   PreemptiveScheduler(Owned<Order> order, const Parameters& parameters);
 
-  /// What every preemptive order takes.
+  /// The parameters of every preemptive order.
   static std::vector<ParameterInfo> parameters();
   /// When an order may take GPUs back that does not ask for instants of its own.
   static PreemptionBound preemption() {
@@ -27,8 +27,8 @@ class PreemptiveScheduler : public Scheduler {
             .at_finishes = true,
             .period = "period_s",
             .reason =
-                "GPUs are given out anew when something arrives or finishes, and at the "
-                "multiples of the period that are asked for."};
+                "GPUs are reassigned when a job arrives or finishes, and at requested multiples "
+                "of the period."};
   }
 
   void begin(const Setup& setup) override;
@@ -38,12 +38,11 @@ class PreemptiveScheduler : public Scheduler {
   [[nodiscard]] RestartRule restart_rule() const override { return rule_; }
 
   [[nodiscard]] Order& order() noexcept { return *order_; }
-  /// Whether GPUs are given out anew at this instant, if anything waits.
+  /// Whether GPUs are given out at this instant, if any job waits.
   [[nodiscard]] bool is_to_decide(const State& state) const {
     return !is_periodic_ || is_due(state);
   }
-  /// Goes on from the middle of a run in which another has decided: all jobs that wait, and all
-  /// that run.
+  /// Continues a run in which another scheduler has decided: with all its waiting and running jobs.
   void take_over(const State& state, std::vector<JobId> waiting, std::span<const JobId> running);
   /// Asks for the next decision; `crossing`: the next step of a key.
   void ask_again(const State& state, bool waits, Time crossing, Actions& actions) const;

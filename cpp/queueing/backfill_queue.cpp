@@ -54,7 +54,7 @@ void BackfillQueue::insert(Line& line, JobId job, std::int64_t estimate) {
   bound_blocks(line, static_cast<std::size_t>(at) / kBlock);
 }
 
-/// Of the blocks from that one on.
+/// Recomputes the bounds of the blocks from that one on.
 void BackfillQueue::bound_blocks(Line& line, std::size_t first) {
   line.block_least.resize(first);
   for (std::size_t at = first * kBlock; at < line.jobs.size(); ++at) {

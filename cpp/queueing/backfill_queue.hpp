@@ -11,9 +11,9 @@
 
 namespace gpusched {
 
-/// Waiting jobs by arrival, asked for the first of a class that is short enough: a bound of the
-/// estimates over blocks, and over blocks of blocks, skips the ones that are not, and who was too
-/// long for a question is not looked at again by those that ask for shorter jobs.
+/// Waiting jobs by arrival, queried for the first of a class that is short enough: lower bounds on
+/// the estimates of blocks, and of blocks of blocks, skip longer ones, and a job that was too long
+/// for a query is not examined again by queries for shorter jobs.
 class BackfillQueue {
  public:
   /// `jobs` and `classes` outlive the queue.
@@ -59,7 +59,7 @@ class BackfillQueue {
   struct Line {
     std::vector<JobId> jobs;
     std::vector<std::int64_t> estimate;
-    // None of a block is shorter. Who leaves does not raise it; who looks in vain does.
+    // Lower bound of a block. A removal does not raise it; an unsuccessful search does.
     std::vector<std::int64_t> block_least;
     std::vector<std::int64_t> super_least;
     std::size_t head = 0;  // all before it are gone
@@ -67,9 +67,9 @@ class BackfillQueue {
     std::size_t num_waiting = 0;
   };
 
-  /// Where the job stands in the line, or would.
+  /// The position of the job in the line, or where it would be.
   [[nodiscard]] static std::size_t place_of(const Line& line, JobId job);
-  /// The first place from `from` on whose job is short enough; the number of places if none is.
+  /// The first position from `from` on with a short enough job; the number of positions if none.
   [[nodiscard]] static std::size_t find(Line& line, std::size_t from, std::int64_t longest);
   static void raise(Line& line, std::size_t block);
   static void insert(Line& line, JobId job, std::int64_t estimate);

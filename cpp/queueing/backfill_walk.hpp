@@ -25,10 +25,10 @@ class BackfillWalk {
 
   /// Begins behind the first.
   void begin_walk();
-  /// Of the class none comes into question any more.
+  /// Excludes all jobs of the class from now on.
   void close(ClassId id, bool is_refused) { heads_.close(id, is_refused); }
-  /// The class's next job is passed over, though the placement may accept it, and so are those that
-  /// run for longer than that, until somebody starts.
+  /// Skips the class's next job, although the placement may accept it, and all that run longer,
+  /// until a job starts.
   void pass_over(ClassId id, Time longest);
   /// The class's next job has started. Jobs that need more than `spare` wholly free GPUs are passed
   /// over as before.
@@ -44,7 +44,7 @@ class BackfillWalk {
   BackfillQueue queue_;
   ClassHeads heads_;
   std::vector<ClassId> changed_;  // by the walk, some more than once
-  std::vector<ClassId> limited_;  // of which long jobs are passed over
+  std::vector<ClassId> limited_;  // with longer jobs skipped
 };
 
 }  // namespace gpusched

@@ -33,8 +33,8 @@ ClassHeads::LeastDemand ClassHeads::least_demand(std::size_t id) const noexcept 
   const auto own = static_cast<ClassId>(id);
   LeastDemand least;
   least.room = classes_->room(own);
-  // Who was refused is to be asked about wherever it could fit now: else the servers that it could
-  // fit on would be forgotten.
+  // A refused class must be checked wherever it could fit now; otherwise those servers would be
+  // forgotten.
   if (is_refused_[id] == 0) {
     least.shortest = shortest_[id];
     return least;

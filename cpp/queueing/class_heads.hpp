@@ -11,22 +11,22 @@
 
 namespace gpusched {
 
-/// The first waiting job of each class, its head, and the least of these that fits a limit. A class
-/// can be closed until it may fit again, and it is remembered that it was refused until it is empty.
-/// More than kFewClasses are kept in a tree: minima over blocks of them, over blocks of those, and so
-/// on, each with the least that any class below asks for, so that a search passes over blocks in
-/// which nothing fits. So many there are where jobs have demands.
+/// The first waiting job of each class, its head, and the lowest head that fits a limit. A class
+/// can be closed until it may fit again; a refusal is remembered until it is empty. More than
+/// kFewClasses are kept in a tree of blocks: each stores its lowest head and the minimum request of
+/// any class below, so that a search skips blocks in which nothing fits. That many classes occur if
+/// jobs have demands.
 class ClassHeads {
  public:
-  /// What a class asks for at least: GPUs that are wholly free anywhere, and CPU and memory on one
-  /// server, or none of these where it has not been refused; and its shortest job is so long.
+  /// The minimum request of a class: GPUs that are wholly free anywhere, and CPU and memory on one
+  /// server, both only after a refusal; and the length of its shortest job.
   struct LeastDemand {
     std::int64_t room = 0;
     std::int64_t cpu_milli = 0;
     std::int64_t memory_mib = 0;
     std::int64_t shortest = 0;
   };
-  /// What there is at most. Who needs more than `spare` GPUs may not be longer than `longest`.
+  /// The available resources. A job that needs more than `spare` GPUs may not exceed `longest`.
   struct Limit {
     static constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
 
@@ -46,7 +46,7 @@ class ClassHeads {
 
   /// No class has a head. `classes` outlive this.
   void begin(const JobClasses& classes);
-  /// No class has a head, and all are open; who was refused is remembered.
+  /// Removes all heads and opens all classes; refusals are remembered.
   void clear() noexcept;
   [[nodiscard]] const JobClasses& classes() const noexcept { return *classes_; }
   [[nodiscard]] bool has_tree() const noexcept { return !nodes_.empty(); }
@@ -54,12 +54,12 @@ class ClassHeads {
   /// The head of a class, kNoKeyedJob where it has none or is closed.
   [[nodiscard]] const KeyedJob& operator[](ClassId id) const noexcept { return heads_[id]; }
   [[nodiscard]] bool is_closed(ClassId id) const noexcept { return is_closed_[id] != 0; }
-  /// The least head of all classes, or kNoKeyedJob.
+  /// The lowest head of all classes, or kNoKeyedJob.
   [[nodiscard]] KeyedJob top() const noexcept {
     return has_tree() ? nodes_.back().head : *std::min_element(heads_.begin(), heads_.end());
   }
 
-  /// Sets the head of a class, and how long its shortest job is: 0 if nobody asks for that.
+  /// Sets the head of a class, and the length of its shortest job: 0 if unused.
   void set(ClassId id, const KeyedJob& head, std::int64_t shortest = 0) noexcept {
     heads_[id] = head;
     if (has_tree()) [[unlikely]]
@@ -84,8 +84,8 @@ class ClassHeads {
     closed_.clear();
   }
 
-  /// The least head of the classes of a group that ask for no more than the limit, as to CPU and
-  /// memory only if they were refused, for which `fits(id)` then has to hold; or kNoKeyedJob.
+  /// The lowest head of the classes of a group within the limit (CPU and memory are checked only if
+  /// they were refused, and then `fits(id)` must hold); or kNoKeyedJob.
   template <class Fits>
   [[nodiscard]] KeyedJob least(const JobClasses::Group& group, const Limit& limit, Fits fits,
                                ClassId& id) const {
@@ -146,7 +146,7 @@ class ClassHeads {
     const Node* children = nodes_.data() + begins_[level - 1] + first;
     std::size_t width = kFanout;  // classes below a child
     for (std::size_t below = 1; below < level; ++below) width *= kFanout;
-    // The child with the least job first: what it has mostly rules the others out.
+    // The child with the lowest job first: its result mostly excludes the others.
     unsigned seen = 0;
     for (;;) {
       std::size_t next = kFanout;
@@ -168,8 +168,8 @@ class ClassHeads {
   std::vector<char> is_refused_;
   std::vector<ClassId> closed_;
   std::vector<std::int64_t> shortest_;  // with a tree only
-  // Of the blocks of classes, of the blocks of those, ..., last the root. Each level but the last
-  // is filled up to whole blocks. None where classes are few.
+  // Blocks of classes, blocks of those, ..., last the root. Each level but the last is filled up to
+  // whole blocks. Empty if classes are few.
   std::vector<Node> nodes_;
   std::vector<std::size_t> begins_;
 };

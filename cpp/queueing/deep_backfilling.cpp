@@ -44,7 +44,7 @@ void Reservations::take(const Held& held) {
   for (std::size_t step = begin; step < end; ++step) steps_[step].free -= held.gpus;
 }
 
-/// From this step on; goes on to the one that has too few, if any has.
+/// Checks from this step on; advances to the first one with too few GPUs, if any.
 bool Reservations::is_free(std::size_t& step, std::int64_t gpus, Time end) const {
   do {
     if (steps_[step].free < gpus) return false;
@@ -70,7 +70,7 @@ void Reservations::add(const State& state, JobId job) {
   held_.push_back(std::move(held));
 }
 
-/// Where too few are free for a while in all, no placement need be asked.
+/// If too few are free in total for a while, the placement need not be called.
 bool Reservations::find(const State& state, const Request& request, Time length, Held& held) {
   free_ = state.occupancy();
   auto next = running_->first_after(Time{-1});
@@ -102,7 +102,7 @@ bool Reservations::accepts(const Request& request, Time begin, Time end) {
     if (held.begin >= end || begin >= held.end) continue;
     taken_.reset(0);
     for (Piece piece : held.pieces) {
-      // What is promised for later may be held by a job that still runs.
+      // Later reservations may use GPUs that a running job still holds.
       piece.mask &= left_->free_mask(piece.server);
       piece.gpus = std::popcount(piece.mask);
       if (piece.gpus == 0) continue;
@@ -179,8 +179,8 @@ void KeyedLines::end_walk() {
 void DeepBackfilling::begin(const Setup& setup) {
   if (rule_.depth > 1 && setup.state.jobs().has_demands()) {
     fail_input(
-        "parameter depth: above 1 only whole GPUs are promised, and the jobs ask for shares, CPU or "
-        "memory");
+        "parameter depth: above 1 reservations are for whole GPUs only, but jobs request "
+        "shares, CPU or memory; use depth=1");
   }
   placement_ = &setup.placement;
   control_ = &setup.control;
@@ -233,7 +233,7 @@ void DeepBackfilling::promise(const State& state, JobId job) {
   ++num_promised_;
 }
 
-/// Nobody has started since they were promised: only then is it known what they leave.
+/// Call before any job starts on promised GPUs: only then is the spare capacity known.
 void DeepBackfilling::make_promises(const State& state) {
   for (const JobId job : promised_) {
     control_->check();
@@ -253,7 +253,7 @@ void DeepBackfilling::decide(const State& state, const Instant& instant, Actions
   promised_.clear();
   const bool is_full = state.occupancy().num_free() == 0 && !state.jobs().has_demands();
   auto next = waiting_.begin();
-  JobId last = kNoJob;  // that is promised anything
+  JobId last = kNoJob;  // with a reservation
   while (!is_full && next != waiting_.end() && num_promised_ < rule_.depth) {
     control_->check();
     const JobId job = *next++;
@@ -271,9 +271,8 @@ void DeepBackfilling::decide(const State& state, const Instant& instant, Actions
   }
 }
 
-/// What the placement refuses to one it refuses to all of the class, and to all who come later. Who
-/// does not leave a promise alone stands in its way until others start, as do all of the class that
-/// run for longer.
+/// A refusal by the placement holds for the whole class and for all later jobs. A job that would
+/// violate a promise stays in the way until others start, and so do all longer ones of its class.
 void DeepBackfilling::walk_others(const State& state, JobId last, Actions& actions) {
   const bool rises = rule_.shortest_first && !placement_->allocation_depends_on_job();
   placeable_.begin_walk(state);

@@ -19,25 +19,25 @@
 
 namespace gpusched {
 
-/// What several waiting jobs are promised at one decision, by the estimates: each an instant, and
-/// GPUs from then on for as long as it is estimated to run. Made anew at every decision, on the free
-/// GPUs from now on as a list of steps. Whole GPUs only.
+/// The reservations of several waiting jobs at one decision, by estimates: each has a start, and
+/// GPUs from then on for its estimated run time. Recomputed at every decision, from a step function
+/// of the free GPUs. Whole GPUs only.
 class Reservations {
  public:
   /// `running` are the running jobs by their expected ends; it outlives this. `admits_extra`:
-  /// whether a job may start that outlives a promised instant.
+  /// whether a job may run past a reserved start.
   void begin(const Setup& setup, const RunningIndex& running, bool admits_extra);
 
   void clear() noexcept {
     held_.clear();
     steps_.clear();
   }
-  /// To be said when a job has started.
+  /// Call when a job has started.
   void forget_steps() noexcept { steps_.clear(); }
-  /// Promises the job the first instant at which it fits beside all that was promised before, and
-  /// nothing if it waits for GPUs that are withheld.
+  /// Reserves the first instant at which the job fits besides all earlier reservations; none if it
+  /// waits for withheld GPUs.
   void add(const State& state, JobId job);
-  /// Whether nobody who was promised anything is harmed if the job starts now on these GPUs.
+  /// Whether all reservations still hold if the job starts now on these GPUs.
   [[nodiscard]] bool admits(const State& state, JobId job, const Allocation& allocation);
 
  private:
@@ -48,8 +48,8 @@ class Reservations {
     std::vector<Piece> pieces;
   };
 
-  /// Free GPUs from an instant until the next step, wherever they are: from now on, and from each
-  /// end of a running job or a promise on. As promises begin at ends there are no other steps.
+  /// Free GPUs from an instant until the next step: from now on, and from each end of a running job
+  /// or a reservation on. As reservations begin at ends, there are no other steps.
   struct Step {
     Time at;
     std::int64_t free;
@@ -59,8 +59,8 @@ class Reservations {
   void lay_out_steps(const State& state);
   [[nodiscard]] std::size_t step_at(Time at);
   void take(const Held& held);
-  /// The first step after `step` from which on as many are free for so long; the number of steps if
-  /// there is none.
+  /// The first step after `step` from which enough GPUs are free for long enough; the number of
+  /// steps if there is none.
   [[nodiscard]] std::size_t next_fit(std::size_t step, std::int64_t gpus, Time length) const;
   [[nodiscard]] bool is_free(std::size_t& step, std::int64_t gpus, Time end) const;
   [[nodiscard]] bool find(const State& state, const Request& request, Time length, Held& held);
@@ -91,7 +91,7 @@ class KeyedLines {
   [[nodiscard]] const ClassHeads& heads() const noexcept { return heads_; }
   /// The class's next job is passed over.
   void pass(ClassId id);
-  /// The rest of the class is passed over, until somebody starts.
+  /// Skips the rest of the class until a job starts.
   void hold(ClassId id);
   /// The rest of the class is passed over.
   void close(ClassId id) { heads_.close(id); }
@@ -108,24 +108,24 @@ class KeyedLines {
   }
 
   std::vector<Line> lines_;
-  ClassHeads heads_;  // where the walk stands in each line
+  ClassHeads heads_;  // the position of the walk in each line
   std::vector<ClassId> moved_;  // by the walk, some more than once
   std::vector<ClassId> held_;
 };
 
 /// How backfilling may differ from EASY's.
 struct BackfillRule {
-  /// Whether a later job may outlive a promised instant on GPUs that the promise leaves over.
+  /// Whether a later job may run past a reserved start on GPUs that the reservation leaves over.
   bool admits_extra = true;
-  /// How many waiting jobs are promised an instant.
+  /// Number of waiting jobs with a reservation.
   std::int64_t depth = 1;
   /// Whether the others are tried by (estimate, JobId), not by JobId.
   bool shortest_first = false;
 };
 
-/// Backfilling with any rule. Every decision walks over the kinds of jobs that may fit; each promise
-/// beside the only one takes time that grows with the running jobs and the other promises, and is
-/// made once a later job would fit now.
+/// Backfilling with any rule. Every decision walks over the classes of jobs that may fit; each
+/// reservation beyond the first takes time that grows with the running jobs and the other
+/// reservations, and is made only once a later job would fit now.
 class DeepBackfilling final : public Scheduler {
  public:
   explicit DeepBackfilling(const BackfillRule& rule) : rule_(rule) {}
@@ -154,8 +154,8 @@ class DeepBackfilling final : public Scheduler {
   std::set<JobId> waiting_;
   KeyedLines lines_;  // the same jobs, in the order in which the others are tried
   PlaceableClasses placeable_;
-  HeadReservation head_;  // the promise where there is one, and who runs
-  Reservations promises_;  // where there are several
+  HeadReservation head_;  // the only reservation, if depth is 1, and the running jobs
+  Reservations promises_;  // if depth is above 1
   std::vector<JobId> promised_;  // and not made yet
   std::int64_t num_promised_ = 0;
   Allocation allocation_;

@@ -24,7 +24,7 @@ std::size_t count_until(const Time* instants, std::size_t size, Time at) noexcep
 }  // namespace
 
 void FreeProfile::Block::copy(const Block& from, int begin, int end, int to) noexcept {
-  // By addresses: where nothing is copied they may lie just behind the last step.
+  // Compares addresses: without a copy they may lie just behind the last step.
   const auto num = static_cast<std::size_t>(end - begin);
   std::memmove(at.data() + to, from.at.data() + begin, num * sizeof(Time));
   std::memmove(levels.data() + to, from.levels.data() + begin, num * sizeof(std::int64_t));
@@ -105,7 +105,7 @@ void FreeProfile::move_sliding() {
     extend(each->since + each->length, now_ + each->length, each->gpus);
     each->since = now_;
   }
-  // Those that are as long are one now.
+  // Merges those of equal length.
   auto last = sliding_.begin();
   for (auto each = last + 1; each != sliding_.end(); ++each) {
     if (each->length == last->length) {

@@ -10,16 +10,16 @@
 
 namespace gpusched {
 
-/// Free GPUs from now on, as steps in time: a sorted list in blocks, each with the least and the
-/// greatest level that it reaches, so that a search passes over blocks that decide nothing.
+/// Free GPUs from now on, as a step function: a sorted list in blocks, each with its lowest and
+/// highest level, so that a search skips irrelevant blocks.
 class FreeProfile {
  public:
   /// All GPUs are free, at all times from 0 on.
   void reset(std::int64_t num_gpus);
 
-  /// What lies before `now` is over.
+  /// Drops everything before `now`.
   void advance(Time now);
-  /// To be said before one asks for what is free: until then more may seem to be.
+  /// Call before any query; until then the profile may overstate free GPUs.
   void move_sliding();
   /// Whether that would change what is free between two instants.
   [[nodiscard]] bool is_behind(Time begin, Time end) const noexcept;
@@ -35,17 +35,18 @@ class FreeProfile {
   /// The first instant from now on with `gpus` free for `length`. There must be one.
   [[nodiscard]] Time earliest(Time length, std::int64_t gpus) const;
 
-  /// A search that goes on where another has been.
+  /// A search that continues from an earlier one.
   struct Search {
     std::int64_t gpus;
     Time length;
     Time from;   ///< fewer than `gpus` are free just before, or it is now
     Time limit;  ///< after now: nothing from here on is looked at
   };
-  /// The first instant with as many free for so long or until the limit; the limit if none.
+  /// The first instant with enough GPUs free for long enough or until the limit; else the limit.
   [[nodiscard]] Time search(const Search& search) const;
 
-  /// From when on as many are free until an instant after now; this one if fewer are just before.
+  /// The start of the interval with enough free GPUs that ends at `until`; `until` if there are
+  /// fewer just before.
   [[nodiscard]] Time free_since(Time until, std::int64_t gpus) const;
   /// Whether more are taken than there are, somewhere between two instants from the next tick on.
   [[nodiscard]] bool is_overdrawn(Time begin, Time end) const {
@@ -64,7 +65,7 @@ class FreeProfile {
     /// Copies steps of a block to a place from which on there is room for them.
     void copy(const Block& from, int begin, int end, int to) noexcept;
   };
-  /// What a search must know to pass over a block; found when one asks.
+  /// The summary with which a search skips a block; computed on demand.
   struct Summary {
     std::int64_t added = 0;  // to the level of each step
     std::int64_t least = 0;  // of the levels, with what is added
@@ -141,7 +142,7 @@ class FreeProfile {
   std::vector<Boxed<Block>> blocks_;
   std::vector<Time> firsts_;  // of each block
   mutable std::vector<Summary> summaries_;
-  /// By length; what these take they only give back as time goes on.
+  /// Reservations from now on, by length; over time they only release GPUs.
   struct Sliding {
     Time length;
     std::int64_t gpus;
@@ -149,7 +150,7 @@ class FreeProfile {
   };
   std::vector<Sliding> sliding_;
   Time slid_{0};       // when all were moved; none is behind that
-  Time overdrawn_{0};  // nobody has taken what is not there from here on
+  Time overdrawn_{0};  // no reservation exceeds the free GPUs from here on
   mutable std::size_t last_ = 0;  // the block found last: mostly the next is there
 };
 

@@ -67,7 +67,7 @@ void ExpectedGpus::resume() {
   rests_ = false;
   const Occupancy& free = state_->occupancy();
   if (!is_stale_) {
-    // Who was counted as ended and has not, or started since.
+    // Jobs that were expected to have ended but have not, or that started since.
     for (auto at = running_->last_until(at_); at.is_valid() && !is_stale_;
          running_->step_back(at)) {
       note(state_->slot(running_->at(at).job));
@@ -173,7 +173,7 @@ void HeadReservation::make_in_pool(const State& state, JobId head) {
   const int gpus = state.jobs().gpus(head);
   std::int64_t before = 0;
   const RunningIndex::Entry* const last = running_.reach(gpus - free, before);
-  if (last == nullptr) {  // it waits for GPUs that are withheld: no instant can be promised
+  if (last == nullptr) {  // it waits for withheld GPUs: no reservation possible
     shadow_time_ = kNever;
     extra_gpus_ = free;
     return;
@@ -195,7 +195,7 @@ void HeadReservation::make_on_servers(const State& state, JobId head) {
     has_gained_ = false;
   }
   for (const Piece& piece : allocation_.pieces) {
-    // Who asks for more than GPUs may lack CPU where the head's GPUs are left alone.
+    // A job with demands may lack CPU even if the reserved GPUs stay free.
     reserve(state, piece, state.jobs().has_demands() ? ~GpuMask{0} : piece.mask);
   }
 }
@@ -214,7 +214,7 @@ bool HeadReservation::accepts(const Occupancy& free, const Request& request) {
          placement_->place(free, request, tried_);
 }
 
-/// The slow twin: running jobs are released one after the other, until the head is accepted.
+/// The slow reference: releases running jobs one after the other until the head is accepted.
 void HeadReservation::find_from_now(const State& state, const Request& request) {
   Occupancy free = state.occupancy();
   const Time soonest = state.now() + kTick;
@@ -232,9 +232,9 @@ void HeadReservation::find_from_now(const State& state, const Request& request) 
   }
 }
 
-/// What is refused stays refused until GPUs come free. So the first instant at which the head is
-/// accepted is the first in the whole line of expected ends, and the last one found is where to
-/// look for the next: it does not come before that one unless somebody has ended early.
+/// A refusal holds until GPUs are released. So the first instant at which the head is accepted is
+/// unique in the whole line of expected ends, and the search for the next one starts at the last:
+/// it is not earlier unless a job has ended early.
 void HeadReservation::find_from_last(const State& state, const Request& request) {
   const Time soonest = state.now() + kTick;
   expected_.resume();
@@ -259,7 +259,7 @@ void HeadReservation::find_from_last(const State& state, const Request& request)
     break;
   }
   shadow_time_ = std::max(expected_.last_end(), soonest);
-  // Who starts now may end between the two, and would be taken for the one that is waited for.
+  // A job that starts now may end between the two, and would be mistaken for the awaited one.
   expected_.retreat_to(shadow_time_);
 }
 
@@ -271,7 +271,7 @@ std::int64_t HeadReservation::spare(const State& state) const noexcept {
   for (const Piece& piece : allocation_.pieces) {
     const GpuMask reserved = reserved_[static_cast<std::size_t>(piece.server)];
     const GpuMask both = free.free_mask(piece.server) & reserved;
-    if (both != 0) sum -= count_bits(both);  // what is promised is mostly in use
+    if (both != 0) sum -= count_bits(both);  // reserved GPUs are mostly in use
   }
   return sum;
 }

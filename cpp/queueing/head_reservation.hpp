@@ -22,15 +22,15 @@ class ExpectedGpus {
   /// `state` and `running`, the running jobs by their expected ends, outlive this.
   void begin(const State& state, const RunningIndex& running);
 
-  /// A job has started, or ended, whose end was expected then.
+  /// A job with this expected end has started, or ended.
   void start(JobId job, Time end);
   void finish(JobId job, Time end);
-  /// Nobody asks for some time: what changes is only noted.
+  /// No queries for some time: only record changes.
   void rest() noexcept;
-  /// And not even that: the running jobs are told anew before anybody asks.
+  /// Drops all state; the caller must re-add the running jobs before the next query.
   void forget() noexcept { rests_ = is_stale_ = true; }
 
-  /// Makes the set fit to be asked.
+  /// Makes the set ready for queries.
   void resume();
   [[nodiscard]] const Occupancy& set() const noexcept { return *set_; }
   /// The instant.
@@ -64,19 +64,19 @@ class ExpectedGpus {
   std::size_t most_differing_ = 0;
 };
 
-/// What the first of a line that has to wait is promised: the shadow time, at which enough running
-/// jobs have ended, by their estimates, for the placement to accept it, and the GPUs that it then
-/// names. In one pool, instead of these, the number of extra GPUs that it leaves over by then
-/// (Feitelson and Weil). The instant and the set of GPUs free by then are kept from one reservation
-/// to the next: that takes 0.28 to 0.45 of the time of the plain rule with `consolidated` where 3,000
-/// (8 servers) to 20,000 (512) jobs wait and estimates are 1 to 3 times too long, 0.5 to 1.3 elsewhere.
+/// The reservation of the first waiting job: the shadow time, at which enough running jobs have
+/// ended, by their estimates, for the placement to accept it, and the GPUs that it then gets. In a
+/// pool, instead of these, the number of extra GPUs that it leaves over by then (Feitelson and
+/// Weil). The instant and the set of GPUs free by then are kept between reservations, which takes
+/// 0.28 to 0.45 of the time of the plain rule with `consolidated` if 3,000 (8 servers) to 20,000
+/// (512) jobs wait and estimates are 1 to 3 times too long, 0.5 to 1.3 elsewhere.
 class HeadReservation {
  public:
-  /// `admits_extra`: whether a job may start that outlives the promised instant.
+  /// `admits_extra`: whether a job may run past the reserved start.
   void begin(const Setup& setup, bool admits_extra = true);
 
-  /// When the run of a job ends by its estimate, which counts anew from every resume; of a job that
-  /// has ended too, as long as no other has started since.
+  /// The end of a job's run by its estimate, which restarts at every resume; also for an ended job
+  /// until another starts.
   [[nodiscard]] static Time expected_end(const State& state, JobId job) {
     return state.slot(job).start + state.jobs().estimate(job);
   }
@@ -89,10 +89,10 @@ class HeadReservation {
 
   /// An end that has passed counts as the next tick.
   void make(const State& state, JobId head);
-  /// Nobody has to wait: none is made for some time.
+  /// No job has to wait: no reservation is needed for some time.
   void rest() noexcept { expected_.rest(); }
-  /// The same, and nobody asks who runs either: the running jobs are no longer tracked once that has
-  /// lasted for as many decisions as it takes steps to find them again.
+  /// The same, without queries for running jobs: they are no longer tracked once that has lasted
+  /// for as many decisions as it takes steps to find them again.
   void untrack(const State& state);
   /// Before anybody asks for them or relies on a reservation again.
   void track(const State& state);
@@ -100,8 +100,8 @@ class HeadReservation {
   /// kNever before the first is made.
   [[nodiscard]] Time shadow_time() const noexcept { return shadow_time_; }
 
-  /// How many GPUs are free now and not promised, or in a pool left over by the head: whoever needs more and does not
-  /// end by then is in the way. Below 0 where everybody is.
+  /// GPUs that are free now and not reserved, or in a pool those left over by the head: a job that
+  /// needs more must end before its start. Below 0 if every job must.
   [[nodiscard]] std::int64_t spare(const State& state) const noexcept;
   /// Whether the head is unharmed if the job starts now on these GPUs: it ends by then, or it
   /// leaves alone what the head needs. In a pool it is counted as started.

@@ -99,7 +99,7 @@ void HeldReservations::give_back(Time begin, Time end, std::int64_t gpus) {
 }
 
 void HeldReservations::find_room(Width& width, Time begin, Time end, std::int64_t gpus) {
-  Time since = kNever;  // as many are free as it wants
+  Time since = kNever;  // since then enough GPUs are free
   bool is_new = false;
   FreeProfile::Walk walk(profile_, begin);
   do {
@@ -148,7 +148,7 @@ Time HeldReservations::earliest_fit(const Held& held) {
   }
   const Time end = to + held.length;
   if (to == held.at || end <= held.at) return to;
-  // Later on it takes its own: enough unless others want more than there is.
+  // Later it uses its own reservation: enough unless the profile is overdrawn.
   return profile_.is_overdrawn(held.at, end) ? held.at : to;
 }
 
@@ -159,7 +159,7 @@ Time HeldReservations::first_fit(std::int64_t gpus, Time length) {
 }
 
 Time HeldReservations::search(NoFitCache& no_fit, FreeProfile::Search search) {
-  // What was found there may have grown since, to the front.
+  // The gap found there may have grown to the front since.
   search.from =
       search.from > profile_.now() ? profile_.free_since(search.from, search.gpus) : profile_.now();
   const Time found = profile_.search(search);

@@ -21,7 +21,7 @@ struct KeyedJob {
 /// Comes after every job.
 inline constexpr KeyedJob kNoKeyedJob{kInfinity, kNoJob};
 
-/// Takes the job out of the queue, wherever it stands; whether it was there.
+/// Removes the job from the queue, at any position; returns whether it was there.
 inline bool remove_job(RunHeap<KeyedJob>& queue, JobId job) {
   RunHeap<KeyedJob> kept;
   bool is_found = false;

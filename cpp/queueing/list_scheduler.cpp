@@ -15,7 +15,7 @@ ListScheduler::ListScheduler(Owned<Order> order, const Parameters& parameters)
 std::vector<ParameterInfo> ListScheduler::parameters(bool strict) {
   return {{.name = "scan",
            .fallback = std::string(strict ? "strict" : "skip"),
-           .help = "strict stops at the first job that cannot be placed, skip goes on",
+           .help = "strict: stop at the first job that does not fit; skip: go on with later jobs",
            .choices = {"strict", "skip"}}};
 }
 

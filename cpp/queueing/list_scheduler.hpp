@@ -12,13 +12,13 @@
 
 namespace gpusched {
 
-/// Non-preemptive list scheduling: walk the waiting jobs in the order's sequence and start what
-/// can be placed. `strict` stops at the first that cannot, `skip` goes on.
+/// Non-preemptive list scheduling: walks the waiting jobs in the order's sequence and starts those
+/// that can be placed. `strict` stops at the first that cannot, `skip` continues.
 class ListScheduler final : public Scheduler {
  public:
   ListScheduler(Owned<Order> order, const Parameters& parameters);
 
-  /// What every non-preemptive order takes; `strict` is the default scan.
+  /// The parameters of every non-preemptive order; `strict` is the default scan.
   static std::vector<ParameterInfo> parameters(bool strict);
 
   void begin(const Setup& setup) override;

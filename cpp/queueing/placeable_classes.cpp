@@ -8,7 +8,7 @@
 namespace gpusched {
 namespace {
 
-/// With more changes than this it is as well to ask the placement; the log keeps as many.
+/// Beyond this number of changes, calling the placement is as cheap; the log keeps as many.
 constexpr std::uint64_t kManyChanges = 64;
 
 }  // namespace

@@ -9,9 +9,9 @@
 
 namespace gpusched {
 
-/// Which classes of waiting jobs may fit now: those that are no wider than the placement can hold,
-/// and of the classes that each server alone has refused only those that a server that has changed
-/// since could host. The latter is looked at where jobs have demands and classes are many.
+/// The classes of waiting jobs that may fit now: those within the placement's maximum width; and of
+/// the classes refused by each server alone, only those that a since changed server could host. The
+/// latter is checked if jobs have demands and classes are many.
 class PlaceableClasses {
  public:
   void begin(const Setup& setup, const ClassHeads& heads);
@@ -25,8 +25,8 @@ class PlaceableClasses {
 
   /// Whether any class has a head that the placement can hold.
   [[nodiscard]] bool has_any(const ClassHeads& heads) const;
-  /// The least head of a class that may fit, or kNoKeyedJob. Who needs more than `spare` GPUs may
-  /// not be longer than `longest`, as far as that is known.
+  /// The lowest head of a class that may fit, or kNoKeyedJob. A job that needs more than `spare`
+  /// GPUs may not exceed `longest`, as far as known.
   [[nodiscard]] KeyedJob least(const ClassHeads& heads, const State& state, ClassId& id,
                                std::int64_t spare = ClassHeads::Limit::kAny,
                                std::int64_t longest = ClassHeads::Limit::kAny) const;

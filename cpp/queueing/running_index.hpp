@@ -55,11 +55,10 @@ class RunningIndex {
   /// reaches `enough`.
   [[nodiscard]] std::int64_t sum_from(
       Time end, JobId job, std::int64_t enough = std::numeric_limits<std::int64_t>::max()) const;
-  /// The first entry, in order, at which the prefix sum, it included, reaches `need`;
-  /// nullptr if all together do not. `before` receives the sum of what precedes it.
+  /// The first entry, in order, at which the inclusive prefix sum reaches `need`; nullptr if the
+  /// total does not. `before` receives the exclusive prefix sum.
   [[nodiscard]] const Entry* reach(std::int64_t need, std::int64_t& before) const;
-  /// The last entry at which the sum of what follows, it included, reaches `need`, which is at most
-  /// the total.
+  /// The last entry at which the inclusive suffix sum reaches `need`, which is at most the total.
   [[nodiscard]] const Entry& reach_from_back(std::int64_t need) const;
   /// Widths of the entries that end at or before `end`.
   [[nodiscard]] std::int64_t sum_until(Time end) const;
@@ -100,7 +99,7 @@ class RunningIndex {
 
  private:
   static constexpr int kCapacity = 64;
-  /// Its entries stand in [begin, end): who ends first leaves without that the others move.
+  /// Its entries are in [begin, end): the first to end leaves without moving the others.
   struct Block {
     int begin = 0;
     int end = 0;
@@ -108,7 +107,7 @@ class RunningIndex {
     Entry entries[kCapacity];
   };
 
-  /// The first block whose last entry is not before `entry`; the number of blocks if none is.
+  /// The first block whose last entry is not before `entry`; the number of blocks if none.
   [[nodiscard]] std::size_t find_block(const Entry& entry) const;
   [[nodiscard]] static int find_in(const Block& block, const Entry& entry);
   [[nodiscard]] Boxed<Block> new_block();

@@ -25,7 +25,7 @@ void DealtGpus::begin(std::span<const TypeMask> sets, int num_types) {
 
 bool DealtGpus::leaves(std::span<const std::int64_t> free, std::span<const std::int64_t> wanted,
                        std::size_t set, std::int64_t gpus) {
-  // What all who may take of these types want is mostly enough to know, or not even that.
+  // The total of all sets that overlap these types often suffices.
   std::int64_t most = 0;
   for (std::size_t type = 0; type < num_types_; ++type) {
     if (has(sets_[set], type)) most += free[type];
@@ -82,7 +82,7 @@ std::int64_t DealtGpus::deal(std::size_t who, std::int64_t wanted) {
   return dealt;
 }
 
-/// The nearest type of which some are left; the number of types if there is none.
+/// The nearest type with GPUs left; the number of types if there is none.
 std::size_t DealtGpus::find_free(std::size_t who) {
   TypeMask seen = 0;
   reached_.clear();
@@ -166,14 +166,14 @@ void TypedReservations::withdraw(JobId job) {
   no_fit_.assign(sets_.size(), {});
 }
 
-/// It takes GPUs of types where it wanted any of its set: others may have to take other ones. Where
-/// all get what they want all the same, nobody is left more.
+/// A started job takes GPUs of specific types, while it reserved any of its set: others may have to
+/// use other types. If all reservations still hold, no set has more GPUs left.
 void TypedReservations::start(JobId job) {
   const Time now = state_->now();
   const Time end = now + state_->jobs().estimate(job);
   const auto due = due_.find(job);
   const std::size_t set = set_of(job);
-  // It was laid out from when it was due or one asked last, and runs from now on.
+  // It was reserved from its due time or the last query on, and runs from now on.
   claim(job, std::max(now, due->second + state_->jobs().estimate(job)), end, 1);
   due_.erase(due);
   Step before;
@@ -203,7 +203,7 @@ void TypedReservations::reserve(const RunningIndex& running, std::span<const Job
                                 bool is_early, const RunControl& control) {
   advance();
   move_due();
-  // Who runs for longer than estimated does so until the next tick, whenever one asks.
+  // Jobs that exceed their estimate are expected to end at the next tick, at any time.
   const Time now = state_->now();
   const auto hold_overdue = [&](int sign) {
     running.for_each([&](const RunningIndex::Entry& run) {
@@ -229,7 +229,7 @@ void TypedReservations::advance() {
   steps_.erase(steps_.begin(), step_at(now));
 }
 
-/// Those that are due want their GPUs for as long from now on.
+/// Due reservations start now and keep their length.
 void TypedReservations::move_due() {
   const Time now = state_->now();
   for (auto& [job, since] : due_) {

@@ -18,21 +18,21 @@
 
 namespace gpusched {
 
-/// GPUs of several types, dealt out to those who may take some of the types: as many as can be.
+/// Assigns GPUs of several types to sets of allowed types: as many as possible.
 class DealtGpus {
  public:
-  /// The sets of types that somebody may take.
+  /// The sets of types that jobs may use.
   void begin(std::span<const TypeMask> sets, int num_types);
 
-  /// Whether `gpus` GPUs of a set are left if of `free` of each type the sets get as many of what
-  /// they want as they can.
+  /// Whether `gpus` GPUs of a set are left after the sets got as many of their requested GPUs as
+  /// possible, with `free` GPUs of each type.
   [[nodiscard]] bool leaves(std::span<const std::int64_t> free,
                             std::span<const std::int64_t> wanted, std::size_t set,
                             std::int64_t gpus);
   /// How many of each set, likewise.
   void find_left(std::span<const std::int64_t> free, std::span<const std::int64_t> wanted,
                  std::vector<std::int64_t>& left);
-  /// Whether all sets get what they want.
+  /// Whether all sets get their requested GPUs.
   [[nodiscard]] bool suffice(std::span<const std::int64_t> free,
                              std::span<const std::int64_t> wanted);
 
@@ -40,12 +40,12 @@ class DealtGpus {
   [[nodiscard]] std::int64_t& given(std::size_t who, std::size_t type) noexcept {
     return given_[who * num_types_ + type];
   }
-  /// Gives as many of what is wanted as it can, of which others may have to take other types.
+  /// Assigns as many of the requested GPUs as possible; other sets may have to take other types.
   [[nodiscard]] std::int64_t deal(std::size_t who, std::int64_t wanted);
   [[nodiscard]] std::size_t find_free(std::size_t who);
 
   std::size_t num_types_ = 0;
-  std::vector<TypeMask> sets_;  // the last is who asks
+  std::vector<TypeMask> sets_;  // the last is that of the query
   std::vector<std::int64_t> left_;   // of each type
   std::vector<std::int64_t> given_;  // of each type to each set
   // How a type was reached: from which other, by a set that has some of it.
@@ -55,8 +55,8 @@ class DealtGpus {
 };
 
 /// Reservations of jobs that may run on different types of GPUs, in a profile over time: the GPUs
-/// that are held of each type, and those that are wanted of each set of types. A search goes on
-/// where the last one in vain for its set and width left off, until something may have come free.
+/// held of each type, and those requested of each set of types. A search continues from where the
+/// last failed one for its set and width ended, until GPUs may have been released.
 class TypedReservations {
  public:
   struct Held {
@@ -75,8 +75,8 @@ class TypedReservations {
   [[nodiscard]] Time first() const noexcept {
     return starts_.empty() ? kNever : starts_.begin()->first;
   }
-  /// Takes out all that start at the first instant, by JobId. From then on they want their GPUs from
-  /// now on, whenever one asks, until they start.
+  /// Removes all reservations that start at the first instant, by JobId. From then on they claim
+  /// their GPUs from the time of each query on, until they start.
   [[nodiscard]] std::vector<Held> pop();
   void withdraw(JobId job);
   /// One that was due runs.
@@ -84,8 +84,8 @@ class TypedReservations {
   /// A job has ended, before others start; its run was expected to end then.
   void finish(JobId job, Time end);
 
-  /// Those who arrive take their earliest fits beside those that run, are due, or have a
-  /// reservation. If a job has ended early, these each move up before, by JobId.
+  /// Arrivals get the earliest start besides running jobs, due jobs and reservations. If a job has
+  /// ended early, reservations first move up, by JobId.
   void reserve(const RunningIndex& running, std::span<const JobId> arrived, bool is_early,
                const RunControl& control);
 
@@ -107,9 +107,9 @@ class TypedReservations {
     claim(job, begin, begin + state_->jobs().estimate(job), sign);
   }
   void claim(JobId job, Time begin, Time end, int sign);
-  /// By a job in its slot.
+  /// Adds a running job.
   void hold(JobId job, Time begin, Time end, int sign);
-  /// Forgets the searches in vain for those sets of which more is left after than before.
+  /// Forgets failed searches of the sets with more GPUs left than before.
   void forget_grown(const Step& before, const Step& after);
   void take(Step& step, JobId job, int sign) const;
   template <class Change>
@@ -134,7 +134,7 @@ class TypedReservations {
   Steps steps_;
   std::vector<std::int64_t> left_before_;  // of each set
   std::vector<std::int64_t> left_after_;
-  Time overdue_at_ = kNever;  // when one asked last: who was overdue held its GPUs for a tick
+  Time overdue_at_ = kNever;  // last query: overdue jobs held their GPUs for a tick
   std::vector<std::map<std::int64_t, NoFitCache>> no_fit_;  // of each set by width
 };
 

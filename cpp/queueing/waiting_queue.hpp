@@ -33,7 +33,7 @@ class WaitingQueue {
     if (!heads_.is_closed(id) && job < heads_[id]) heads_.set(id, job);
   }
 
-  /// The least job of all open classes at most `widest` wide, or kNone.
+  /// The lowest job of all open classes of at most `widest` GPUs, or kNone.
   [[nodiscard]] KeyedJob least(std::int64_t widest, ClassId& id) const noexcept {
     KeyedJob best = kNone;
     for (const auto& group : heads_.classes().groups()) {
@@ -59,7 +59,7 @@ class WaitingQueue {
     heads_.reopen([this](ClassId id) { show(id); });
   }
 
-  /// Takes the job out, wherever it stands; looks at all of its class.
+  /// Removes the job, at any position; searches its whole class.
   void remove(ClassId id, JobId job) {
     if (remove_job(queues_[id], job)) --size_;
     show(id);

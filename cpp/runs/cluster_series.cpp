@@ -33,24 +33,24 @@ void check(const SeriesJobs& jobs, const SeriesRows& rows) {
   if (const auto late = std::ranges::is_sorted_until(jobs.submit_us);
       late != jobs.submit_us.end()) {
     fail_input("submit_us[" + std::to_string(late - jobs.submit_us.begin()) +
-               "]: " + std::to_string(*late) + " lies before the one in front of it");
+               "]: " + std::to_string(*late) + " is before its predecessor");
   }
   for (std::size_t row = 0; row < rows.job.size(); ++row) {
     if (rows.job[row] < 0 || static_cast<std::size_t>(rows.job[row]) >= num_jobs) {
-      fail_input("job[" + std::to_string(row) + "]: there is no job " +
-                 std::to_string(rows.job[row]) + " of " + std::to_string(num_jobs));
+      fail_input("job[" + std::to_string(row) + "]: unknown job " + std::to_string(rows.job[row]) +
+                 " of " + std::to_string(num_jobs));
     }
   }
 }
 
-/// What a job held from one instant to another.
+/// The GPUs of a job in one interval.
 struct Holding {
   std::int32_t held;
   std::int32_t asked;
   bool goes_back;  // to the queue, at least for an instant: the job is not done
 };
 
-/// Intervals, of which a gang that spans servers has several rows.
+/// Intervals; a multi-server job has several rows per interval.
 struct Holdings {
   std::vector<Holding> of;
   std::vector<std::int64_t> start_us;
@@ -76,7 +76,7 @@ Holdings holdings_of(const SeriesJobs& jobs, const SeriesRows& rows) {
   return found;
 }
 
-/// What has added up until now.
+/// Running totals.
 struct Totals {
   std::int64_t allocated_gpus = 0;
   std::int64_t queue_jobs = 0;
@@ -109,7 +109,7 @@ ClusterSeries cluster_series(const SeriesJobs& jobs, const SeriesRows& rows) {
   for (std::vector<std::int64_t>* column :
        {&found.time_us, &found.allocated_gpus, &found.queue_jobs, &found.queue_gpus,
         &found.running_jobs}) {
-    column->reserve(num_jobs + starts.size() + ends.size());  // what is not written takes no memory
+    column->reserve(num_jobs + starts.size() + ends.size());  // unwritten pages take no memory
   }
   Totals totals;
   for (skip_rejected();;) {

@@ -24,7 +24,7 @@ struct SeriesJobs {
 };
 
 /// The rows of an interval log, sorted by job and start: one per interval and server; server -1 and
-/// no mask where a job held as many GPUs as it asks for of the pool.
+/// no mask if the job held all its GPUs in a pool.
 struct SeriesRows {
   std::span<const std::int64_t> job;
   std::span<const std::int64_t> start_us;

@@ -92,7 +92,8 @@ void Environment::start(std::size_t slot) {
   const JobId job = waiting_[slot];
   if (!nobody_.placement->place(state.occupancy(), state.request(job), allocation_)) {
     throw InvariantError("at " + std::to_string(state.now().count()) + " us, job " +
-                         std::to_string(job) + ": the placement refuses what its like got");
+                         std::to_string(job) +
+                         ": the placement refuses it, but gave GPUs to an identical job");
   }
   simulation.actions().start(job, allocation_);
   waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(slot));
@@ -101,7 +102,7 @@ void Environment::start(std::size_t slot) {
     const auto waited = static_cast<double>((state.now() - state.jobs().submit(job)).count());
     cost_ += std::max(1.0, (waited + service) / std::max(service, kLeastServiceTicks)) * share_;
   }
-  // What was refused stays refused; what fitted is asked again.
+  // Refused classes stay refused; accepted ones are checked again.
   std::erase_if(judged_, [&](ClassId id) {
     if (class_fits_[id] == Fit::refused) return false;
     class_fits_[id] = Fit::unknown;

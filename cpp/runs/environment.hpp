@@ -17,7 +17,7 @@
 
 namespace gpusched {
 
-/// What the time of jobs costs.
+/// The cost of time, by its unit.
 enum class Cost : std::uint8_t {
   wait,      ///< the mean wait, seconds
   jct,       ///< the mean job completion time, seconds
@@ -27,7 +27,7 @@ enum class Cost : std::uint8_t {
 /// Shorter services count as this long where a slowdown is bounded, and slowdowns as 1 at least.
 inline constexpr double kLeastServiceTicks = 10e6;
 
-/// What decides a run that asks, beside its jobs and its cluster.
+/// The configuration of an environment besides its jobs and cluster.
 struct EnvironmentRules {
   std::string placement;
   Parameters::Values placement_values = {};
@@ -36,10 +36,10 @@ struct EnvironmentRules {
   Cost cost = Cost::wait;
 };
 
-/// A run at fixed speeds that decides nothing itself: it halts wherever a job could start and asks
-/// which one shall. Shown are the waiting jobs that came first, as many as there are slots. Between
-/// two questions of one instant nothing happens but that the chosen job starts, so that whoever
-/// always answers with the first job that fits makes the schedule of a list policy.
+/// A run at fixed speeds that makes no decisions: it halts whenever a job could start and asks
+/// which one to start. It shows the first waiting jobs, as many as there are slots. Between two
+/// questions of one instant only the chosen job starts, so always answering with the first job that
+/// fits gives the schedule of a list policy.
 class Environment {
  public:
   static constexpr std::size_t kJobFeatures = 5;
@@ -59,7 +59,7 @@ class Environment {
   /// `allowed`: the first that fits starts, or the answer is taken for waiting. Returns whether the
   /// answer was allowed.
   bool answer(std::size_t slot);
-  /// What the time since the last call cost: its sum over a run is the mean over its jobs.
+  /// The cost of the time since the last call: its sum over a run is the mean over its jobs.
   double take_cost() noexcept;
 
   /// One row of kJobFeatures for each slot (seconds that the job has waited, predicted service in
@@ -78,7 +78,7 @@ class Environment {
  private:
   enum class Fit : std::uint8_t { unknown, fits, refused };
 
-  /// Starts nothing by itself.
+  /// Starts nothing.
   class Nobody final : public Scheduler {
    public:
     void begin(const Setup& setup) override { placement = &setup.placement; }

@@ -21,32 +21,33 @@ namespace {
 
 void check_input(const JobTable& requests, std::span<const std::int64_t> arrivals,
                  const Placement& placement) {
-  if (placement.is_pooled()) fail_input("placement: one pool without servers cannot be filled");
+  if (placement.is_pooled())
+    fail_input("placement: a single pool without servers cannot be filled");
   const bool asks = requests.has_demands() || requests.has_gpus_per_node();
   if ((asks && !placement.has(Flag::demands)) ||
       (requests.has_shares() && !placement.has(Flag::shares))) {
-    fail_input("placement: knows whole GPUs alone, and requests ask for shares, CPU or memory");
+    fail_input("placement: supports whole GPUs only, but requests have shares, CPU or memory");
   }
   for (std::size_t i = 0; i < arrivals.size(); ++i) {
     if (arrivals[i] >= 0 && arrivals[i] < static_cast<std::int64_t>(requests.num_jobs())) continue;
     fail_input("arrivals: row " + std::to_string(i) + " is " + std::to_string(arrivals[i]) +
-               " and must be a row of the requests");
+               "; it must be a row of the requests");
   }
 }
 
 void check_piece(const Occupancy& free, const Request& request, const Piece& piece,
                  std::size_t arrival) {
   const Cluster& cluster = free.cluster();
-  if (piece.server < 0 || piece.server >= cluster.num_servers()) fail(arrival, "no such server");
+  if (piece.server < 0 || piece.server >= cluster.num_servers()) fail(arrival, "unknown server");
   if ((request.types >> cluster.type(piece.server) & 1) == 0) {
     fail(arrival, "the GPU type is not allowed");
   }
   if (static_cast<int>(std::bit_width(piece.mask)) > cluster.gpus(piece.server)) {
-    fail(arrival, "no such GPU");
+    fail(arrival, "unknown GPU");
   }
   const bool is_free = request.demand == nullptr ? free.is_free({&piece, 1})
                                                  : free.is_free({&piece, 1}, *request.demand);
-  if (!is_free) fail(arrival, "what it was given is not free");
+  if (!is_free) fail(arrival, "the resources placed are not free");
 }
 
 /// Whether the whole request was given what is free.
@@ -56,12 +57,13 @@ void check_allocation(const Occupancy& free, const Request& request, const Alloc
   ServerId previous = -1;
   for (const Piece& piece : allocation.pieces) {
     check_piece(free, request, piece, arrival);
-    if (piece.server <= previous) fail(arrival, "servers must be named once each, in order");
+    if (piece.server <= previous) fail(arrival, "servers must be listed once each, in order");
     previous = piece.server;
     sum += piece.gpus;
   }
   const bool is_whole = sum == request.gpus && allocation.gpus == request.gpus;
-  if (!is_whole || allocation.pieces.empty()) fail(arrival, "not all that was asked for");
+  if (!is_whole || allocation.pieces.empty())
+    fail(arrival, "the allocation must have all that was requested");
 }
 
 }  // namespace

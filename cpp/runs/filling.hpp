@@ -12,8 +12,9 @@
 
 namespace gpusched {
 
-/// What is left of filling a cluster: of each arrival whether it was placed, and the thousandths
-/// of free GPUs that are fragmented after it; and the pieces that the placed ones hold, a row for
+/// The result of filling a cluster: for each arrival whether it was placed, and the fragmented
+/// thousandths of free GPUs after it; and the pieces of the placed ones, a row for each in the
+/// order of the arrivals.
 /// each in the order of the arrivals.
 struct Filling {
   std::vector<std::uint8_t> is_placed;
@@ -23,14 +24,14 @@ struct Filling {
   std::vector<GpuMask> piece_mask;
 };
 
-/// Lets requests arrive one by one on an empty cluster. Each is placed at once or lost; nothing
-/// ever leaves. `arrivals` are rows of `requests`, in any number and order: the k-th arrival of a
-/// row is keyed to the placement's random draws like a job that was preempted k times. Fragments
-/// are counted by how often each kind of request stands in the table, see Fragmentation.
+/// Places requests one by one on an empty cluster. Each is placed at once or lost; nothing ever
+/// leaves. `arrivals` are rows of `requests`, in any number and order: the k-th arrival of a row
+/// draws the placement's random numbers like a job that was preempted k times. Fragments are
+/// weighted by the frequency of each kind of request in the table, see Fragmentation.
 ///
-/// Throws InvalidInput if an arrival is no row of the table, the placement knows no servers, or it
-/// does not know demands and the requests have some; InvariantError if it names GPUs that the
-/// request cannot have; Stopped.
+/// Throws InvalidInput if an arrival is not a row of the table, or the placement does not support
+/// servers or the requests' demands; InvariantError if it returns GPUs that the request cannot
+/// have; Stopped.
 [[nodiscard]] Filling fill(const JobTable& requests, std::span<const std::int64_t> arrivals,
                            const Cluster& cluster, Placement& placement, std::uint64_t seed,
                            RunControl& control);

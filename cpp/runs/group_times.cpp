@@ -18,8 +18,8 @@ std::vector<std::int64_t> counts_of(std::span<const std::int32_t> group, std::si
     if (group[job] < 0) continue;
     const auto of = static_cast<std::size_t>(group[job]);
     if (of >= num_groups) {
-      fail_input("group[" + std::to_string(job) + "]: " + std::to_string(of) + " is none of the " +
-                 std::to_string(num_groups));
+      fail_input("group[" + std::to_string(job) + "]: " + std::to_string(of) +
+                 "; it must be below " + std::to_string(num_groups));
     }
     ++count[of];
   }
@@ -31,7 +31,7 @@ void check(std::span<const std::uint32_t> order, std::span<const std::int64_t> t
   for (const auto& [name, size] :
        {std::pair("time_us", time_us.size()), std::pair("group", group.size())}) {
     if (size != order.size()) {
-      fail_input(std::string(name) + ": must have a value per place of the order, " +
+      fail_input(std::string(name) + ": must have one value per entry of order, " +
                  std::to_string(order.size()) + ", not " + std::to_string(size));
     }
   }
@@ -45,7 +45,7 @@ void check(std::span<const std::uint32_t> order, std::span<const std::int64_t> t
   }
 }
 
-/// Where a group stands in a walk through its times.
+/// The position of a group in a walk through its times.
 struct GroupWalk {
   std::int64_t seen = 0;
   std::int64_t next = 0;  // times after which the next percentile has been reached
@@ -73,7 +73,7 @@ GroupTimes group_times(std::span<const std::uint32_t> order, std::span<const std
   }
   for (std::size_t place = 0; place < order.size(); ++place) {
     if (order[place] >= group.size()) {
-      fail_input("order[" + std::to_string(place) + "]: there is no job " +
+      fail_input("order[" + std::to_string(place) + "]: unknown job " +
                  std::to_string(order[place]) + " of " + std::to_string(group.size()));
     }
     if (group[order[place]] < 0) continue;

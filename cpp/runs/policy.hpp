@@ -20,8 +20,8 @@ namespace gpusched {
 /// When the policy that `info` describes may take GPUs back: as an order says, in its list scheduler.
 [[nodiscard]] PreemptionBound policy_preemption(const PluginInfo& info);
 
-/// The scheduler of a registered policy: a scheduler of that name, or an order of that name in a
-/// list scheduler; an alias stands for either. Throws InvalidInput for an unknown name or parameter.
+/// The scheduler of a registered policy: a scheduler, or an order in a list scheduler, of that name
+/// or alias. Throws InvalidInput for an unknown name or parameter.
 [[nodiscard]] Owned<Scheduler> make_scheduler(std::string_view name,
                                               const Parameters::Values& values,
                                               const Placement& placement, const JobTable& jobs);

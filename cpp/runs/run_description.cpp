@@ -13,7 +13,7 @@
 namespace gpusched {
 namespace {
 
-/// An order that the caller owns, for a scheduler that wants to own its order.
+/// Adapts an order that the caller owns to a scheduler that owns its order.
 class BorrowedOrder final : public Order {
  public:
   explicit BorrowedOrder(Order& order) : order_(order), lifetime_(order.lifetime()) {}
@@ -51,7 +51,8 @@ DescribedRun::DescribedRun(const JobTable& jobs, const Cluster& cluster,
     placement_ = on_cluster(make_placement(*name, description.placement_values), cluster);
   } else if (cluster.has_parts()) {
     fail_input(
-        "placement: one of Python sees servers with GPUs of one type, and some have several");
+        "placement: Python placements support one GPU type per server, but some servers have "
+        "several");
   }
   placing_ = placement_ ? placement_.get() : std::get<Placement*>(description.placement);
   deciding_ = make_policy(jobs, description);
@@ -72,7 +73,7 @@ DescribedRun::Deciding DescribedRun::make_policy(const JobTable& jobs,
   }
   made.scheduler = made.own ? made.own.get() : std::get<Scheduler*>(description.policy);
   if (made.scheduler->chooses_gpus() && placing_->is_pooled()) {
-    fail_input("placement: the policy chooses GPUs of servers, and a pool has no servers");
+    fail_input("placement: the policy chooses GPUs of servers, but a single pool has no servers");
   }
   return made;
 }

@@ -23,7 +23,7 @@
 
 namespace gpusched {
 
-/// What decides a run beside its jobs and its cluster. A plug-in is a registered name with its
+/// The configuration of a run besides its jobs and cluster. A plug-in is a registered name with its
 /// parameters, or the caller's own, which outlives the run.
 struct RunDescription {
   std::variant<std::string, Order*, Scheduler*> policy;
@@ -37,7 +37,7 @@ struct RunDescription {
   std::string contention = "none";
   Parameters::Values contention_values = {};
   std::uint64_t seed = 0;
-  /// After each instant compute all rates anew and compare.
+  /// After each instant recompute all rates and compare.
   bool verify = false;
   /// See Simulation::limit_intervals.
   std::size_t max_intervals = std::numeric_limits<std::size_t>::max();
@@ -59,19 +59,19 @@ class DescribedRun {
 
   [[nodiscard]] Simulation& simulation() noexcept { return *simulation_; }
   [[nodiscard]] const Simulation& simulation() const noexcept { return *simulation_; }
-  /// What its scheduler was given.
+  /// The setup of its scheduler.
   [[nodiscard]] Setup setup() const noexcept {
     return {simulation_->state(), *placing_, seed_, *control_};
   }
 
-  /// From the instant `at` on another policy decides, see Simulation::hand_over: that of `described`,
-  /// which is this run's in all else. What the policy refuses it refuses now: InvalidInput, and the run
-  /// is as it was. Only what a scheduler of the caller refuses is known when it begins.
+  /// Switches to the policy of `described`, which must equal this run's configuration in all else,
+  /// at `at`; see Simulation::hand_over. Throws InvalidInput, without a change, if the policy
+  /// refuses the run; a caller's scheduler may refuse only when it begins.
   void hand_over(const RunDescription& described, Time at);
 
-  /// A run that has come as far and goes on by itself, with copies of all plug-ins; what is
-  /// `described` with objects of the caller has other ones, which take the place of those that this
-  /// run was described with and are as those are now. Jobs and cluster are shared.
+  /// An independent copy of the run at this point, with copies of all plug-ins. Objects of the
+  /// caller in `described` replace those of this run and must be in the same state. Jobs and
+  /// cluster are shared.
   [[nodiscard]] std::unique_ptr<DescribedRun> fork(const RunDescription& described,
                                                    RunControl& control) const;
 
@@ -79,7 +79,7 @@ class DescribedRun {
   friend class Cloning;
   DescribedRun(const DescribedRun&) = default;
 
-  /// What decides. Who is referred to stands before who refers to it, here as below.
+  /// The deciding plug-ins. Referred-to members are declared first, here and below.
   struct Deciding {
     Owned<Scheduler> own;
     Ref<Scheduler> scheduler;  // that, or the caller's

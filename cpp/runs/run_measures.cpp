@@ -29,7 +29,7 @@ class Sum {
   double rest_ = 0.0;
 };
 
-/// What became of one job.
+/// The outcome of one job.
 struct Outcome {
   std::int64_t start_us;
   std::int64_t finish_us;
@@ -43,7 +43,7 @@ struct Outcome {
 template <class... Columns>
 void check_length(std::size_t size, const Columns&... columns) {
   if (((columns.size() != size) || ...)) {
-    throw std::invalid_argument("all columns must have one length");
+    throw std::invalid_argument("all columns must have the same length");
   }
 }
 
@@ -61,7 +61,7 @@ class Tenants {
 
   void add(std::int32_t tenant, double value) {
     if (tenant < 0 || static_cast<std::size_t>(tenant) >= means_.size()) {
-      throw std::invalid_argument("tenant: there is no such one");
+      throw std::invalid_argument("tenant: unknown tenant");
     }
     Mean& mean = means_[static_cast<std::size_t>(tenant)];
     mean.sum.add(value);
@@ -155,7 +155,7 @@ RunMeasures summed(const JudgedJobs& jobs, std::int64_t short_service_us, Outcom
       case Status::finished:
         break;
       default:
-        throw std::invalid_argument("status: there is no such one");
+        throw std::invalid_argument("status: unknown status");
     }
     if (measures.num_finished++ == 0) {
       measures.first_submit_us = submit;

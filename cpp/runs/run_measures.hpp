@@ -11,8 +11,8 @@ namespace gpusched {
 
 __extension__ typedef __int128 Int128;
 
-/// What jobs are judged by, a value each. `share_milli` and `weight` may be empty: whole GPUs, and a
-/// weight of 1 each; `tenant` too, or it says whose a job is, a number below `num_tenants`.
+/// Job columns for measures, one value per job. `share_milli` and `weight` may be empty: whole
+/// GPUs, weight 1; so may `tenant`, a number below `num_tenants`.
 struct JudgedJobs {
   std::span<const std::int64_t> submit_us;
   std::span<const std::int64_t> service_us;
@@ -23,7 +23,7 @@ struct JudgedJobs {
   std::size_t num_tenants = 0;
 };
 
-/// What a schedule that was read, or a part of one, made of jobs: a value each.
+/// Outcome columns of a schedule that was read, or of a part of one: one value per job.
 struct OutcomeColumns {
   std::span<const std::int64_t> start_us;
   std::span<const std::int64_t> finish_us;
@@ -41,9 +41,9 @@ struct Percentiles {
   std::array<Value, kPercents.size()> values{};
 };
 
-/// Sums over the jobs that finished, unless it is said otherwise. Integers are exact; numbers in
-/// double precision are added up with a second one for what is rounded off, so that they are right
-/// to the last digits in any order. Widths count shares of GPUs as such.
+/// Sums over the finished jobs, unless stated otherwise. Integers are exact; doubles are summed
+/// with a compensation term, so that they are accurate to the last digits in any order. Widths
+/// count shares of GPUs as such.
 struct RunMeasures {
   std::int64_t num_finished = 0;
   std::int64_t num_rejected = 0;
@@ -70,7 +70,7 @@ struct RunMeasures {
   Int128 accepted_gpu_milli_us = 0;
   /// ln of the JCT in seconds.
   double log_jct = 0.0;
-  /// JCT over the service, of which a shorter one counts as `short_service_us`; at least 1 each.
+  /// JCT over service, with shorter services counted as `short_service_us`; at least 1 each.
   double bounded_slowdown = 0.0;
   Percentiles<double> bounded_slowdowns;
   /// Jain's index of the tenants' mean bounded slowdowns, and how many tenants have a job; 0 and 0
@@ -90,7 +90,7 @@ struct RunMeasures {
 [[nodiscard]] RunMeasures measures_of(const JudgedJobs& jobs, const OutcomeColumns& outcome,
                                       std::int64_t short_service_us);
 
-/// The same of a schedule as it is.
+/// The same for a schedule.
 [[nodiscard]] RunMeasures measures_of(const JudgedJobs& jobs, const Schedule& schedule,
                                       std::int64_t short_service_us);
 

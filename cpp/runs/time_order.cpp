@@ -13,10 +13,10 @@
 namespace gpusched {
 namespace {
 
-/// Of a digit: so many counts, and places where to write, stay in the nearest cache.
+/// Bits of a digit: the counts and write positions stay in the nearest cache.
 constexpr unsigned kDigitBits = 12;
 constexpr std::size_t kDigits = std::size_t{1} << kDigitBits;
-/// Of a key that are looked at together: two digits beside the place of the time in one number.
+/// Bits of a key processed together: two digits next to the index of the time in one number.
 constexpr unsigned kPartBits = 2 * kDigitBits;
 constexpr unsigned kPlaceBits = 32;
 /// Fewer times are sorted by comparing: clearing the counts of digits would take longer.
@@ -77,8 +77,8 @@ std::vector<std::uint32_t> order_by_digits(std::span<const std::int64_t> time_us
 
 std::vector<std::uint32_t> time_order(std::span<const std::int64_t> time_us) {
   if (time_us.size() > std::numeric_limits<std::uint32_t>::max()) {
-    fail_input("time_us: cannot order " + std::to_string(time_us.size()) +
-               " times, more than 32 bits count");
+    fail_input("time_us: has " + std::to_string(time_us.size()) +
+               " times; at most 2^32 - 1 are supported");
   }
   if (time_us.size() >= kSortedByDigits) return order_by_digits(time_us);
   std::vector<std::uint32_t> order(time_us.size());

@@ -6,8 +6,8 @@
 
 namespace gpusched {
 
-/// Indices of the times in ascending order, equal ones by index: sorted digit by digit, in time that
-/// grows as their number. std::invalid_argument where there are more than 32 bits can count.
+/// Indices of the times in ascending order, ties by index: a radix sort in linear time. Throws
+/// std::invalid_argument for 2^32 or more times.
 [[nodiscard]] std::vector<std::uint32_t> time_order(std::span<const std::int64_t> time_us);
 
 }  // namespace gpusched

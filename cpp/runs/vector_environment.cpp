@@ -12,8 +12,8 @@ VectorEnvironment::VectorEnvironment(const Cluster& cluster, EnvironmentRules ru
     : cluster_(cluster),
       rules_(std::move(rules)),
       num_features_(rules_.num_slots * Environment::kJobFeatures + Environment::kClusterFeatures) {
-  if (num_lanes == 0) fail_input("num_lanes: there must be at least one");
-  if (rules_.num_slots == 0) fail_input("num_slots: there must be at least one");
+  if (num_lanes == 0) fail_input("num_lanes: must be at least 1");
+  if (rules_.num_slots == 0) fail_input("num_slots: must be at least 1");
   runs_.resize(num_lanes);
   features_.assign(num_lanes * num_features_, 0.0F);
   allowed_.assign(num_lanes * num_answers(), 0);
@@ -32,7 +32,8 @@ const Environment& VectorEnvironment::run(std::size_t lane) const {
 void VectorEnvironment::begin(std::size_t lane, const JobTable& jobs, std::uint64_t num_feasible,
                               std::uint64_t seed) {
   if (lane >= runs_.size()) {
-    fail_input("lane: " + std::to_string(lane) + " is none of " + std::to_string(runs_.size()));
+    fail_input("lane: " + std::to_string(lane) + "; it must be below " +
+               std::to_string(runs_.size()));
   }
   EnvironmentRules rules = rules_;
   rules.seed = seed;
@@ -53,7 +54,7 @@ void VectorEnvironment::answer(std::span<const std::int64_t> slots) {
     rewards_[lane] = 0.0;
     was_allowed_[lane] = 1;
     if (asked.is_over()) continue;
-    // A negative one is no slot, and waits.
+    // A negative answer is not a slot, and waits.
     was_allowed_[lane] = asked.answer(static_cast<std::size_t>(slots[lane])) ? 1 : 0;
     rewards_[lane] = -asked.take_cost();
     show(lane);

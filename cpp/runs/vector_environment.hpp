@@ -12,18 +12,18 @@
 
 namespace gpusched {
 
-/// Runs that ask side by side, a lane each: one call answers all, and what they show stands in arrays
-/// without a gap, lane by lane.
+/// Parallel environments, one per lane: one call answers all, and their observations are in
+/// contiguous arrays, lane by lane.
 class VectorEnvironment {
  public:
-  /// The cluster outlives it. Throws InvalidInput if there is no lane or no slot.
+  /// The cluster outlives it. Throws InvalidInput without lanes or slots.
   VectorEnvironment(const Cluster& cluster, EnvironmentRules rules, std::size_t num_lanes);
 
   /// A new run in this lane; the jobs outlive that.
   void begin(std::size_t lane, const JobTable& jobs, std::uint64_t num_feasible,
              std::uint64_t seed);
-  /// Answers each lane whose run is not over; the others have a reward of 0. Throws InvalidInput, and
-  /// answers none, unless each lane has a run and an answer.
+  /// Answers each lane with an unfinished run; the others have a reward of 0. Throws InvalidInput,
+  /// without answering any, unless each lane has a run and an answer.
   void answer(std::span<const std::int64_t> slots);
 
   [[nodiscard]] std::size_t num_lanes() const noexcept { return runs_.size(); }
@@ -32,11 +32,11 @@ class VectorEnvironment {
   /// Throws InvalidInput if the lane has none.
   [[nodiscard]] const Environment& run(std::size_t lane) const;
 
-  /// What lanes show, in order: num_features() each, and num_answers() each.
+  /// Observations of the lanes, in order: num_features() each, and num_answers() each.
   [[nodiscard]] std::span<const float> features() const noexcept { return features_; }
   [[nodiscard]] std::span<const std::uint8_t> allowed() const noexcept { return allowed_; }
-  /// Of the last answer, one each: the cost with a minus, whether the run is over since, and whether
-  /// the answer was allowed.
+  /// Of the last answer, one per lane: the negative cost, whether the run is over, and whether the
+  /// answer was allowed.
   [[nodiscard]] std::span<const double> rewards() const noexcept { return rewards_; }
   [[nodiscard]] std::span<const std::uint8_t> is_over() const noexcept { return is_over_; }
   [[nodiscard]] std::span<const std::uint8_t> was_allowed() const noexcept { return was_allowed_; }

@@ -8,7 +8,7 @@
 
 namespace gpusched {
 
-/// What a policy charges beyond the job's service and its own checkpoint and restart cost.
+/// The policy's charge on top of the job's service and its own checkpoint and restart cost.
 struct RestartRule {
   /// Added to the remaining service at the preemption, instead of held time at the resume.
   bool on_work = false;
@@ -31,13 +31,13 @@ struct Waste {
   static constexpr std::uint64_t kMostRows = std::uint64_t{1} << 24;
 };
 
-/// What a scheduler does to a run. Every call is checked; a violation is an InvariantError that
-/// names the time and the job.
+/// The actions of a scheduler on a run. Every call is checked; a violation is an InvariantError
+/// that names the time and the job.
 class Actions {
  public:
   virtual ~Actions() = default;
 
-  /// A waiting job starts or resumes on free GPUs: the whole gang.
+  /// A waiting job starts or resumes on free GPUs: all it requests.
   virtual void start(JobId job, const Allocation& allocation) = 0;
   /// A running job lets its GPUs go and waits again.
   virtual void preempt(JobId job) = 0;
@@ -46,8 +46,8 @@ class Actions {
   virtual void suspend(JobId job) = 0;
   /// Undoes `suspend` if all the job's GPUs are still free; false if they are not.
   virtual bool restore(JobId job) = 0;
-  /// A running or suspended job goes on with other GPUs, of which some may be its own: it pays its
-  /// restart cost and keeps its progress. Another width than its own needs an elastic speed.
+  /// A running or suspended job continues on other GPUs, some of which may be its own: it pays its
+  /// restart cost and keeps its progress. A width other than its own needs an elastic speed.
   virtual void resize(JobId job, const Allocation& allocation) = 0;
   /// Asks for a decision at `at`, which must lie ahead. The earliest request of a decision
   /// counts, and only until the next decision.

@@ -11,9 +11,9 @@
 
 namespace gpusched {
 
-/// Which servers changed, in order; the last changes are kept. Who remembers how many there were
-/// finds what changed since. A copy starts a history of its own, so that nobody takes it for the
-/// one that it was made from.
+/// The servers that changed, in order; the last changes are kept. A reader that remembers their
+/// count finds what changed since. A copy starts its own history, so that it is not mistaken for
+/// the original.
 class ChangeLog {
  public:
   ChangeLog() = default;
@@ -27,7 +27,7 @@ class ChangeLog {
     return *this;
   }
 
-  /// Keeps as many changes as there are servers, or more.
+  /// Keeps at least as many changes as there are servers.
   void begin(std::size_t num_servers) {
     ring_.assign(std::bit_ceil(std::max<std::size_t>(64, num_servers)), 0);
     last_.assign(num_servers, 0);
@@ -42,7 +42,7 @@ class ChangeLog {
 
   /// Different for every object.
   [[nodiscard]] std::uint64_t history() const noexcept { return history_; }
-  /// All changes so far; the last `num_kept` of them can be asked for.
+  /// The number of changes so far; the last `num_kept` are available.
   [[nodiscard]] std::uint64_t num_changes() const noexcept { return num_changes_; }
   [[nodiscard]] std::uint64_t num_kept() const noexcept { return ring_.size(); }
   [[nodiscard]] ServerId server(std::uint64_t change) const noexcept {

@@ -4,15 +4,15 @@
 
 namespace gpusched {
 
-/// What a ring asks of one link.
+/// A job's demand on one link.
 struct LinkUse {
   double bytes_per_s;  ///< of the link
   double fraction;     ///< the ring's GPUs behind the link over all GPUs behind it
   int num_rings;       ///< rings on the link, this one among them
 };
 
-/// How the rings on a link share its bandwidth. Part of the speed seam: a performance model turns
-/// the shares into an iteration time.
+/// How multi-server jobs share the bandwidth of a link. Part of the speed interface: a performance
+/// model turns the shares into an iteration time.
 class Contention : public Flagged {
  public:
   virtual ~Contention() = default;

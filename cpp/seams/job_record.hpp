@@ -11,7 +11,7 @@
 
 namespace gpusched {
 
-/// Where a job stands. The last five are final; nothing kills a job or lets it fail yet.
+/// The phase of a job. The last five are final; nothing kills a job or lets it fail yet.
 enum class Phase : std::uint8_t {
   waiting,
   running,
@@ -19,12 +19,12 @@ enum class Phase : std::uint8_t {
   rejected,   // it can never run
   cancelled,  // its user took it back
   killed,     // at a limit
-  failed,     // by itself
+  failed,  // on its own
 };
 
-/// What is known of one job; two share a cache line. Written when it arrives, starts, ends or is
-/// preempted; `finish` is written at the start as if the job ran to its end, and corrected when it
-/// is preempted.
+/// The state of one job; two share a cache line. Written when it arrives, starts, ends or is
+/// preempted; `finish` is set at the start as if the job ran to its end, and corrected when it is
+/// preempted.
 struct alignas(32) JobRecord {
   Time start;   ///< first start; kNever before
   Time finish;  ///< of the present run while running
@@ -37,8 +37,8 @@ struct alignas(32) JobRecord {
 };
 static_assert(sizeof(JobRecord) == 32);
 
-/// What is known besides. It follows from the record of a job whose only run is not interrupted,
-/// as most are; of others it is kept, in the same way.
+/// Further facts. Derived from the record for a job whose only run is not interrupted, the common
+/// case; stored for others.
 struct JobHistory {
   Time held;        ///< time with GPUs
   Time paid;        ///< the part of `held` that went into restart costs

@@ -11,7 +11,7 @@
 namespace gpusched {
 namespace {
 
-/// A plug-in of a seam where a name stands for one file and its own parameters.
+/// A plug-in of an interface in which a name means one file and its own parameters.
 template <class Seam>
 Owned<Seam> make_plugin(const char* kind, std::string_view name, const Parameters::Values& values) {
   if (const AliasInfo* alias = Registry<Seam>::find_alias(name)) {

@@ -146,8 +146,8 @@ void Occupancy::note_shared_only(ServerId server) noexcept {
   if (was && !is) shared_only_.erase(index);
 }
 
-/// Moves all but whole GPUs: CPU, memory, and the shares of each GPU. A GPU of which a part is
-/// taken counts as taken among the whole ones.
+/// Moves everything but whole GPUs: CPU, memory, and the shares of each GPU. A partly taken GPU
+/// counts as taken among the whole ones.
 void Occupancy::move_demand(const Piece& piece, const Demand& demand, int sign) noexcept {
   const auto index = static_cast<std::size_t>(piece.server);
   const int workers = std::max(1, piece.gpus);

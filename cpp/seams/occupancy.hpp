@@ -13,8 +13,8 @@
 
 namespace gpusched {
 
-/// How many gangs of one shape have GPUs of a server. The shape is the width, or for a share its
-/// thousandths below zero.
+/// How many jobs of one shape have GPUs of a server. The shape is the width, or for a share its
+/// negative thousandths.
 struct Hosted {
   std::int32_t shape;
   std::int32_t gangs;
@@ -75,12 +75,12 @@ class Occupancy {
   [[nodiscard]] std::uint32_t version(ServerId server) const noexcept {
     return versions_[static_cast<std::size_t>(server)];
   }
-  /// Whether the server has the CPU and memory for so many workers.
+  /// Whether the server has the CPU and memory for this many workers.
   [[nodiscard]] bool has_room(ServerId server, const Demand& demand, int workers) const noexcept {
     return free_cpu_milli(server) >= demand.cpu_milli * workers &&
            free_memory_mib(server) >= demand.memory_mib * workers;
   }
-  /// As those without, for workers that ask for more than GPUs.
+  /// The same for workers with demands.
   [[nodiscard]] bool is_free(std::span<const Piece> pieces, const Demand& demand) const noexcept;
   void acquire(int gpus, std::span<const Piece> pieces, const Demand& demand);
   void release(int gpus, std::span<const Piece> pieces, const Demand& demand);
@@ -92,8 +92,8 @@ class Occupancy {
     demand != nullptr ? release(gpus, pieces, *demand) : release(gpus, pieces);
   }
 
-  /// The least, or the greatest, free count of at least `need` that a server of the given types
-  /// has; 0 if there is none. `need` is at least 1.
+  /// The lowest, or the highest, free count of at least `need` on a server of the given types; 0 if
+  /// there is none. `need` is at least 1.
   [[nodiscard]] int least_level(TypeMask types, int need) const noexcept;
   [[nodiscard]] int greatest_level(TypeMask types) const noexcept;
   /// The greatest nonempty free count below `level`; 0 if there is none.
@@ -131,7 +131,7 @@ class Occupancy {
 
   /// Which servers changed; kept with demands or shapes.
   [[nodiscard]] const ChangeLog& changes() const noexcept { return changes_; }
-  /// What the server hosts, in no order; kept with shapes.
+  /// The jobs on the server, unordered; kept with shapes.
   [[nodiscard]] bool has_shapes() const noexcept { return !hosted_.empty(); }
   [[nodiscard]] std::span<const Hosted> hosted(ServerId server) const noexcept {
     return hosted_[static_cast<std::size_t>(server)];

@@ -10,17 +10,17 @@
 
 namespace gpusched {
 
-/// How long a key holds, so that the engine does the least work that is right.
+/// How long a key is valid, so that the engine recomputes no more than necessary.
 enum class KeyLifetime : std::uint8_t {
   fixed,    ///< never changes after arrival
   service,  ///< changes only while the job runs
   clock,    ///< changes with time
 };
 
-/// The key of a job as a line in time, for as long as the job goes on waiting or running:
-/// factor * (value + slope * (t - now)) at every t from now until `until`. An amount that is the
-/// same for all jobs of an instant may be left out. Of a loose line `factor * value` is the key as
-/// well, but `slope` tells only which way `value` goes, by at most kMostLoose a tick.
+/// The key of a job as a line in time, valid while the job goes on waiting or running: factor *
+/// (value + slope * (t - now)) for t from now until `until`. A term shared by all jobs of an
+/// instant may be omitted. On a loose line, `factor * value` is the current key, but `slope` gives
+/// only the direction of `value`, which changes by at most kMostLoose per tick.
 struct KeyLine {
   std::int64_t value;
   std::int32_t factor = 1;
@@ -28,11 +28,11 @@ struct KeyLine {
   Time until = kNever;
   bool is_product = false;  ///< the key is a double, which is exact up to 2^53 alone
   bool is_loose = false;
-  bool is_unbounded = false;  ///< a loose line whose steps may be of any size
+  bool is_unbounded = false;  ///< a loose line with steps of any size
 };
 
-/// What is left of a job falls by at most 1 a tick, and roundings at each change of its rate and up
-/// to a whole tick add less than another one.
+/// The remaining work of a job falls by at most 1 per tick; rounding at each change of its rate and
+/// up to a whole tick adds less than another one.
 inline constexpr int kMostLoose = 2;
 
 /// Orders the jobs that compete for GPUs. One virtual call per decision, never one per job:
@@ -46,8 +46,8 @@ class Order : public Flagged {
   /// Writes one finite key per job. Smallest key first; ties go to the lower JobId.
   virtual void rank(const QueueView& view, std::span<const JobId> jobs, std::span<double> key) = 0;
 
-  /// The next tick at which the key of a running job makes a step by itself; kNever if it does
-  /// not. An order of lifetime `service` is asked after each decision.
+  /// The next tick at which the key of a running job steps; kNever if it does not. Called after
+  /// each decision for orders of lifetime `service`.
   [[nodiscard]] virtual Time next_crossing(const QueueView& /*view*/, JobId /*job*/) const {
     return kNever;
   }
@@ -57,18 +57,18 @@ class Order : public Flagged {
     return bend;
   }
 
-  /// Whether running makes a job less urgent for ever, so that equals take turns at each timer.
+  /// Whether running makes a job permanently less urgent, so that equals take turns at each timer.
   [[nodiscard]] virtual bool takes_turns() const { return false; }
 
   /// Whether a rank depends on earlier calls, so that no decision may leave it out.
   [[nodiscard]] virtual bool remembers() const { return false; }
 
-  /// Whether `line` gives the keys of this run. Then they compare as those of `rank` do, as long as
-  /// no product passes 2^53. It is asked at decisions alone, also about lines that bend at one.
+  /// Whether `line` gives the keys of this run. They then compare like those of `rank`, as long as
+  /// no product exceeds 2^53. Called only at decisions, also about lines that bend at one.
   [[nodiscard]] virtual bool has_lines(const State& /*state*/) const { return false; }
   [[nodiscard]] virtual KeyLine line(const QueueView& /*view*/, JobId /*job*/) { return {0}; }
-  /// At the end of a decision by lines, before those of the jobs that have stopped in it are asked
-  /// for: the running jobs whose lines are to be drawn anew for the next.
+  /// At the end of a decision by lines, before the lines of the jobs that it stopped are read: the
+  /// running jobs whose lines must be redrawn for the next one.
   [[nodiscard]] virtual std::span<const JobId> end_decision(const QueueView& /*view*/,
                                                             std::span<const JobId> /*stopped*/) {
     return {};
@@ -78,7 +78,7 @@ class Order : public Flagged {
   [[nodiscard]] virtual bool is_remaining_service() const { return false; }
 };
 
-/// An order whose key is a function of the view and the job.
+/// An order with a key that is a function of the view and the job.
 template <class Key>
 class KeyOrder final : public Order {
  public:
@@ -143,7 +143,7 @@ class KeyOrder final : public Order {
   return {.value = attained.count(), .slope = 1};
 }
 
-/// `period_s` of an order under which waiting jobs get their turn as time goes by.
+/// `period_s` of an order under which waiting jobs get their turn over time.
 inline ParameterInfo turn_period() {
   return {.name = "period_s",
           .fallback = 60.0,
@@ -161,7 +161,7 @@ constexpr double key_of(Time time) noexcept { return static_cast<double>(time.co
 /// A key that keeps any two whole numbers apart, up to 2^63 - 2^53 on both sides of 0: the number
 /// as the pattern of a double, which rises with its value. Nothing can be calculated with it.
 constexpr double exact_key(std::int64_t number) noexcept {
-  // Patterns below the least normal double may be taken for 0.
+  // Bit patterns below the lowest normal double may be treated as 0.
   constexpr std::int64_t kLeastNormal = std::int64_t{1} << 52;
   const double size = std::bit_cast<double>(kLeastNormal + (number < 0 ? -number : number));
   return number < 0 ? -size : size;

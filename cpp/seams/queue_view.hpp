@@ -6,7 +6,7 @@
 
 namespace gpusched {
 
-/// What an order sees: the state, and the run's seed.
+/// An order's view: the state, and the run's seed.
 class QueueView {
  public:
   QueueView(const State& state, std::uint64_t seed) : state_(state), seed_(seed) {}
@@ -19,7 +19,7 @@ class QueueView {
   [[nodiscard]] double weight(JobId job) const noexcept { return state_.jobs().weight(job); }
   /// kNever where the job has none.
   [[nodiscard]] Time deadline(JobId job) const noexcept { return state_.jobs().deadline(job); }
-  /// What it is worth to meet the deadline.
+  /// The value of meeting the deadline.
   [[nodiscard]] double value(JobId job) const noexcept { return state_.jobs().value(job); }
   [[nodiscard]] Time predicted(JobId job) const noexcept { return state_.jobs().predicted(job); }
   /// Ticks that the job is expected to run on an otherwise empty cluster where a good placement

@@ -14,16 +14,15 @@
 
 namespace gpusched {
 
-/// What happened at the present instant, each by JobId.
+/// The events of the present instant, each list by JobId.
 struct Instant {
   std::span<const JobId> finished;
   std::span<const JobId> arrived;
-  /// Whether GPUs came free, by whatever: what fitted nowhere may fit now. Which ones is asked of
-  /// the occupancy.
+  /// Whether any GPUs were released: refused jobs may fit now. The occupancy knows which ones.
   bool has_released;
 };
 
-/// What a scheduler is given before a run; all of it outlives the run.
+/// The inputs of a scheduler before a run; all of it outlives the run.
 struct Setup {
   const State& state;
   Placement& placement;
@@ -31,27 +30,27 @@ struct Setup {
   const RunControl& control;
 };
 
-/// Decides which jobs hold which GPUs from now on, and when to be asked again. One call per
-/// instant, after its finishes and arrivals were applied. Rejected jobs are never shown.
+/// Decides which jobs hold which GPUs from now on, and when to decide next. One call per instant,
+/// after its finishes and arrivals were applied. Rejected jobs are never shown.
 class Scheduler : public Flagged {
  public:
   virtual ~Scheduler() = default;
 
   virtual void begin(const Setup& setup) = 0;
   virtual void decide(const State& state, const Instant& instant, Actions& actions) = 0;
-  /// Whether it chooses GPUs itself, so that the run's placement is never asked. Then a job is
-  /// rejected only if it is wider than all servers that it may use.
+  /// Whether it chooses GPUs itself, so that the run's placement is never used. Then a job is
+  /// rejected only if it is larger than all servers that it may use.
   [[nodiscard]] bool chooses_gpus() const noexcept { return has(Flag::places); }
   [[nodiscard]] virtual RestartRule restart_rule() const { return {}; }
   /// A job that waits is taken back: it forgets the job, between two decisions. False, and nothing
   /// is changed, if it cannot.
   [[nodiscard]] virtual bool withdraw(const State& /*state*/, JobId /*job*/) { return false; }
-  /// After `begin`, in a run that begins in its midst: jobs run that it did not start. The first
-  /// decision shows it those that wait as arrived. False if it decides by more than the state.
+  /// Called after `begin` in a run that starts from a snapshot: jobs run that it did not start. The
+  /// first decision gets the waiting jobs as arrived. False if it decides by more than the state.
   [[nodiscard]] virtual bool adopt(const State& /*state*/) { return false; }
   /// Every job that it admitted or turned down, in the order of the decisions.
   [[nodiscard]] virtual std::vector<Decision> decisions() const { return {}; }
-  /// What a user should know of the run, a sentence each.
+  /// Warnings for the result, one sentence each.
   [[nodiscard]] virtual std::vector<std::string> warnings() const { return {}; }
 };
 

@@ -16,28 +16,28 @@
 
 namespace gpusched {
 
-/// A gang at a place where gangs meet.
+/// A job on a shared link.
 struct Sharer {
   JobId job;
   std::uint32_t slot;  ///< of the job
   std::uint32_t stay;  ///< which of the job's places this is
 };
 
-/// What a gang gets of a link that it uses.
+/// A job's use of a link.
 struct LinkShare {
   LinkId link;
-  std::int32_t gpus;   ///< of the gang, behind the link
+  std::int32_t gpus;   ///< of the job, behind the link
   double bytes_per_s;  ///< for all of them
-  /// Who is there, the gang among them, in an order that says nothing. Empty where nobody's rate
-  /// depends on others.
+  /// All jobs on the link, including this one, in arbitrary order. Empty if no rate depends on
+  /// others.
   std::span<const Sharer> guests = {};
 };
 
-/// A gang on its GPUs.
+/// A job on its GPUs.
 struct PlacedGang {
   JobId job;
   std::span<const Piece> pieces;
-  /// Which worker runs on each GPU, in the order of the pieces; empty: one after the other.
+  /// The worker on each GPU, in the order of the pieces; empty: in order.
   std::span<const std::int32_t> ranks;
   /// In the order of RingLinks; empty on one server.
   std::span<const LinkShare> shares;
@@ -50,9 +50,9 @@ struct IterationLimits {
   double max;  ///< with every worker on a server of its own, and no more of its card than that
 };
 
-/// A performance model: how long an iteration takes, given where the job's workers are and what
-/// their links yield. A job's service is its run time at the least iteration time that the empty
-/// cluster can give; elsewhere it progresses at the ratio of the two.
+/// A performance model: the time of an iteration, given the placement of the job's workers and the
+/// bandwidth of their links. A job's service is its run time at the lowest iteration time possible
+/// on the empty cluster; elsewhere it progresses at the ratio of the two.
 class Speed : public Flagged {
  public:
   virtual ~Speed() = default;
@@ -60,7 +60,7 @@ class Speed : public Flagged {
   /// Whether a job runs for its service wherever it is, so that nothing need be computed.
   [[nodiscard]] bool is_fixed() const noexcept { return has(Flag::steady); }
 
-  /// What its registration says of it, which outlives it.
+  /// Sets its registration, which outlives it.
   void describe(const PluginInfo& info) noexcept { info_ = &info; }
 
   /// Before a run; the arguments outlive it. Throws InvalidInput that names what the jobs or the
@@ -76,25 +76,25 @@ class Speed : public Flagged {
   /// Whether jobs may run at other widths than their own.
   [[nodiscard]] bool is_elastic() const noexcept { return has(Flag::elastic); }
 
-  /// Whether a gang on GPUs of several types gets more of each; if not, it is as fast as if all were
-  /// of the slowest.
+  /// Whether a job on GPUs of several types benefits from each; otherwise it is as fast as if all
+  /// were of the slowest.
   [[nodiscard]] virtual bool adds_types() const { return false; }
 
-  /// Whether iterations wait for links of the network; if not, none are looked up. One that can
-  /// says so of the jobs at hand.
+  /// Whether iterations wait for links of the network; if not, none are looked up. A speed that can
+  /// depend on links decides for the current jobs.
   [[nodiscard]] virtual bool uses_links() const { return !has(Flag::linkless); }
 
   /// Whether the job can run at its own width on the empty cluster; if not it is rejected.
   [[nodiscard]] virtual bool can_run(JobId /*job*/) const { return true; }
 
-  /// Seconds per iteration of a gang of so many GPUs of one type of the cluster, on as few servers
-  /// as hold it; infinity where it cannot run so. Asked of elastic speeds alone.
+  /// Seconds per iteration on this many GPUs of one type of the cluster, on as few servers as
+  /// possible; infinity if it cannot run so. Only called for elastic speeds.
   [[nodiscard]] virtual double uniform_s(JobId /*job*/, int /*type*/, int /*gpus*/) const {
     return kInfinity;
   }
 
-  /// No gang of so many GPUs, of whatever types the job may use, does an iteration sooner. Asked of
-  /// elastic speeds alone.
+  /// A lower bound on the seconds per iteration on this many GPUs of any types that the job may
+  /// use. Only called for elastic speeds.
   [[nodiscard]] virtual double bound_s(JobId /*job*/, int /*gpus*/) const { return kInfinity; }
   /// The greatest width at which the job can run.
   [[nodiscard]] virtual int widest(JobId /*job*/) const { return 0; }
@@ -102,23 +102,23 @@ class Speed : public Flagged {
   /// `low` is `ideal_s`.
   [[nodiscard]] virtual IterationLimits limits(JobId job) const = 0;
 
-  /// Seconds per iteration, at the job's own width never below `ideal_s`; infinity where the gang
-  /// cannot run so.
+  /// Seconds per iteration, at the job's own width never below `ideal_s`; infinity if it cannot run
+  /// so.
   [[nodiscard]] virtual double iteration_s(const PlacedGang& gang) const = 0;
 
  private:
-  /// `begin` where the columns that the registration lists are there, and fit the cluster.
+  /// `begin`, after checking that the registered columns exist and fit the cluster.
   virtual void start(const JobTable& jobs, const Cluster& cluster, const JobClasses& classes) = 0;
 
   const PluginInfo* info_ = nullptr;
 };
 
-/// The shares of a gang that owns of each link as much as it holds of the GPUs behind it.
+/// The shares of a job that owns of each link the share of the GPUs behind it that it holds.
 void reserved_shares(const Network& network, std::span<const Crossing> crossings,
                      std::vector<LinkShare>& out);
 
-/// The least that one GPU of an allowed server has to itself on its way out, links shared by all
-/// GPUs behind them; bytes per second.
+/// The lowest outbound bandwidth that one GPU of an allowed server has for itself, links divided
+/// among all GPUs behind them; bytes per second.
 [[nodiscard]] double least_reserved_bandwidth(const Cluster& cluster, TypeMask types);
 
 /// Throws InvalidInput unless every server has both bandwidths.

@@ -17,7 +17,7 @@
 namespace gpusched {
 namespace {
 
-/// What one speed reads of the jobs.
+/// Checks the job columns that a speed reads.
 class Reading {
  public:
   Reading(const PluginInfo& speed, const JobTable& jobs, const Cluster& cluster)
@@ -27,7 +27,7 @@ class Reading {
     for (const auto* names : {&speed_.columns, &speed_.optional_columns}) {
       for (const std::string_view name : *names) {
         if (find_column(name) != nullptr) continue;
-        throw InvariantError(start() + "there is no column " + std::string(name));
+        throw InvariantError(start() + "unknown column " + std::string(name));
       }
     }
     for_each_column(
@@ -85,7 +85,7 @@ class Reading {
     if (is_stage ? !jobs_.has_graphs() : !jobs_.has_profiles()) fail_missing(info_of(index));
     const std::size_t rows = is_stage ? jobs_.columns().replicas.size() : jobs_.num_profiles();
     const std::size_t least = rows * *each;
-    // Where nothing counts the profiles there may be some that no job has.
+    // Without a count of profiles, some may be unused by any job.
     const bool may_have_more = !is_stage && *each > 0 && !counts_profiles();
     if (size == least || (may_have_more && size > least && size % *each == 0)) return;
     const std::string counts =

@@ -7,7 +7,7 @@ namespace gpusched {
 std::int64_t State::remaining_ticks(JobId job) const noexcept {
   const double done =
       is_running(job) ? paces_[records_[job].slot].done_at(now_) : progress_[job].done;
-  // Whole as it is: with what overruns add it may be beyond 2^53.
+  // Kept as an integer: with overruns it may be beyond 2^53.
   if (done == 0.0) return (jobs_.service(job) + records_.history(job).redo).count();
   return std::max<std::int64_t>(1, ceil_ticks(work(job) - done));
 }

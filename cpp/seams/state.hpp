@@ -56,18 +56,18 @@ struct Slot {
   }
 };
 
-/// What is kept of a job where speeds depend on allocations.
+/// The progress of a job if speeds depend on allocations.
 struct JobProgress {
   double done = 0;         ///< service done in the runs that have ended
   double uncontended = 0;  ///< ticks that those would have taken without contention
 };
 
-/// What a scheduler may see of a run. Whoever runs it writes it, as what derives from this class.
+/// A scheduler's view of a run. The engine writes it through a derived class.
 class State {
  public:
   State& operator=(const State&) = delete;
 
-  /// Tells runs of one process apart, which addresses do not.
+  /// Distinguishes runs of one process, which addresses do not.
   [[nodiscard]] std::uint64_t run_id() const noexcept { return run_id_; }
 
   [[nodiscard]] Time now() const noexcept { return now_; }
@@ -76,8 +76,8 @@ class State {
   [[nodiscard]] const JobClasses& classes() const noexcept { return *classes_; }
   [[nodiscard]] const Occupancy& occupancy() const noexcept { return occupancy_; }
   [[nodiscard]] const Cluster& cluster() const noexcept { return occupancy_.cluster(); }
-  /// GPUs that the run may use: of each type, or under a pool of all together. What is withheld
-  /// from every job is none of them, so this is the budget of who plans for the cluster as a whole.
+  /// GPUs that the run may use: of each type, or in a pool of all together. Withheld GPUs are
+  /// excluded, so this is the budget for planning over the whole cluster.
   [[nodiscard]] const std::vector<std::int64_t>& gpus_up_by_type() const noexcept { return up_; }
   [[nodiscard]] std::int64_t gpus_up() const noexcept { return num_up_; }
 
@@ -133,8 +133,8 @@ class State {
   [[nodiscard]] double work(JobId job) const noexcept {
     return static_cast<double>((jobs_.service(job) + records_.history(job).redo).count());
   }
-  /// Service per time of a gang of so many GPUs of one type, on as few servers as hold it: above 1
-  /// where it is faster than at its own width on the best type, 0 where it cannot or may not run so.
+  /// Progress rate of a job on this many GPUs of one type, on as few servers as possible: above 1
+  /// if faster than its own width on the best type, 0 if it cannot or may not run so.
   [[nodiscard]] double rate(JobId job, int type, int gpus) const;
   /// The widths that a job may run at.
   [[nodiscard]] int min_gpus(JobId job) const noexcept {
@@ -145,7 +145,7 @@ class State {
   }
   /// Whether speeds depend on allocations, so that each slot has a pace.
   [[nodiscard]] bool has_progress() const noexcept { return !progress_.empty(); }
-  /// What an order may know of the work left: by the prediction, at least one tick.
+  /// The remaining work by the prediction, for orders; at least one tick.
   [[nodiscard]] Time remaining(JobId job) const noexcept {
     const Time error = jobs_.predicted(job) - jobs_.service(job);
     return std::max(kTick, true_remaining(job) + error);

@@ -21,15 +21,15 @@ constexpr std::size_t kBidsPerRow = 16;
 constexpr std::size_t kFewColumns = 256;  // a cache holds as many rows of them
 constexpr std::size_t kFewBidsPerRow = 2;
 constexpr std::size_t kTile = 16;  // rows, and columns, at once: two cache lines
-constexpr std::size_t kBeside = 4;  // lest a column of the tile stand in few lines of the cache
+constexpr std::size_t kBeside = 4;  // so that a column of the tile spreads over cache lines
 
 constexpr std::size_t kLeastRows = 32;  // fewer are assigned as soon
 constexpr std::size_t kLeastLasting = 128;
-constexpr std::size_t kStride = 4;  // one row, and one column, of so many are a sample
-constexpr std::size_t kLeftOver = 10;  // one row of so many is left over
-constexpr std::size_t kFewIdle = 16;  // one column more for so many rows
+constexpr std::size_t kStride = 4;  // the sample has one row, and one column, in this many
+constexpr std::size_t kLeftOver = 10;  // one row in this many is left over
+constexpr std::size_t kFewIdle = 16;  // one more column per this many rows
 constexpr std::size_t kMostIdle = 16;  // columns a row, or the square is far larger than the costs
-constexpr std::size_t kDearest = 16;  // one column of so many
+constexpr std::size_t kDearest = 16;  // one column in this many
 constexpr int kEpsilons = 3;
 constexpr double kQuotient = 8;
 
@@ -77,7 +77,7 @@ void Assignment::run() {
   is_amiss_ = false;
 }
 
-/// Looks at a new row once: checks its costs, and lists the least ones.
+/// Examines a new row once: checks its costs, and lists the lowest ones.
 void Assignment::take_in(std::size_t row) {
   const std::span<const double> cost{cost_[row], num_columns_};
   if (has_few_columns_) {
@@ -100,7 +100,7 @@ double Assignment::greatest_cost() const noexcept {
 
 void Assignment::load(std::span<const double> cost, int rows, int columns) {
   if (rows < 1 || columns < 1 || cost.size() != at(rows) * at(columns)) {
-    fail_input("assignment: a cost for each of at least one row and column");
+    fail_input("assignment: must have a cost for each of at least one row and column");
   }
   is_transposed_ = rows > columns;
   num_rows_ = at(std::min(rows, columns));
@@ -119,7 +119,7 @@ void Assignment::load(std::span<const double> cost, int rows, int columns) {
   for (std::size_t row = 0; row < num_rows_; ++row) cost_[row] = first + row * num_columns_;
 }
 
-/// By tiles of whole cache lines: rows as long as a power of two push each other out of the cache.
+/// By tiles of whole cache lines: rows with a power-of-two length evict each other.
 void Assignment::transpose(const double* cost) noexcept {
   std::array<std::array<double, kTile + kBeside>, kTile> tile;
   const auto move = [&](std::size_t first, std::size_t begin, std::size_t width,
@@ -180,7 +180,7 @@ void Assignment::clear() {
   open_.resize(std::max(open_.size(), taken_.size()));
 }
 
-/// Makes room for as many rows as there are.
+/// Reserves memory for the rows.
 void Assignment::resize_rows() {
   column_of_.resize(num_rows_, -1);
   own_cost_.resize(num_rows_);
@@ -208,7 +208,7 @@ bool Assignment::hold_auction(double epsilon) {
 }
 
 /// Gives the row its cheapest column, whose dual falls until the second cheapest is better by
-/// epsilon. Returns who had it, or -1.
+/// epsilon. Returns its previous owner, or -1.
 std::int32_t Assignment::bid(std::size_t row, double epsilon) {
   std::array<double, CandidateLists::kMost> reduced;
   LeastPair<double> two;
@@ -229,7 +229,7 @@ std::int32_t Assignment::bid(std::size_t row, double epsilon) {
   return take(row, column, best.cost, column_dual_[column] - (two.second - two.least) - epsilon);
 }
 
-/// The first candidate of that reduced cost whose column no row has; if there is none, the first.
+/// The first candidate of that reduced cost with an unassigned column; if there is none, the first.
 std::size_t Assignment::first_of(double least, std::span<const double> reduced, std::size_t row) {
   const auto list = lists_.of(row);
   const auto is_best = [&](std::size_t i) { return reduced[i] == least; };
@@ -242,7 +242,7 @@ std::size_t Assignment::first_of(double least, std::span<const double> reduced, 
 }
 
 /// Gives the row the column, whose dual falls to `lower`, unless that takes it from another row
-/// for nothing. Returns who had it, or -1.
+/// without a gain. Returns its previous owner, or -1.
 std::int32_t Assignment::take(std::size_t row, std::size_t column, double cost, double lower) {
   double& dual = column_dual_[column];
   const std::int32_t owner = row_of_[column];
@@ -256,11 +256,11 @@ std::int32_t Assignment::take(std::size_t row, std::size_t column, double cost, 
 }
 
 const Assignment::Result& Assignment::change_row(int row, std::span<const double> cost) {
-  if (!is_solved_) fail_input("assignment: there is no solution to change");
+  if (!is_solved_) fail_input("assignment: solve a problem before changing it");
   const std::size_t num_user_rows = is_transposed_ ? num_columns_ : num_rows_;
   const std::size_t width = is_transposed_ ? num_rows_ : num_columns_;
   if (row < 0 || at(row) >= num_user_rows || cost.size() != width) {
-    fail_input("assignment: a row there is, with a cost for each column");
+    fail_input("assignment: must be an existing row, with a cost for each column");
   }
   const double greatest = check(cost, at(row));
   const std::size_t num_own_rows = num_rows_;
@@ -284,7 +284,7 @@ const Assignment::Result& Assignment::change_row(int row, std::span<const double
   return result_;
 }
 
-/// Of one of the user's rows.
+/// Sets the costs of one of the user's rows.
 void Assignment::set_costs(std::size_t row, std::span<const double> cost) {
   if (is_transposed_) {
     for (std::size_t i = 0; i < num_rows_; ++i) transposed_[i * num_columns_ + row] = cost[i];
@@ -370,8 +370,8 @@ void Assignment::report() {
   result_.column_of_row = is_transposed_ ? row_of_ : column_of_;
 }
 
-/// Begins anew from better duals where paths would be long: where rows want the same columns most of
-/// them are left over by their bids, and where many still outbid each other the bids are spent.
+/// Restarts from better duals if paths would be long: if rows compete for the same columns, bids
+/// leave most of them over, and if many still outbid each other the bids are spent.
 void Assignment::improve_start(bool are_bids_spent) {
   const bool is_lasting = start_ == Start::frozen_ties;
   if (num_rows_ < (is_lasting ? kLeastLasting : kLeastRows)) return;
@@ -394,9 +394,9 @@ void Assignment::improve_start(bool are_bids_spent) {
   }
 }
 
-/// On so few columns that the others do not matter: of its cheapest ones, one more than there are
-/// rows, no row finds all taken, so that it wants none that is dearer. False where all rows together
-/// need most columns.
+/// Solves on so few columns that the others do not matter: among its cheapest columns, one more
+/// than there are rows, every row finds a free one, so it needs none beyond. False if all rows
+/// together need most columns.
 bool Assignment::solve_on_cheap_columns() {
   const std::size_t most = num_columns_ - num_columns_ / kStride;
   is_cheap_.assign(num_columns_, 0);
@@ -442,7 +442,7 @@ std::size_t Assignment::mark_cheap_columns(std::size_t row) {
   return num_marked;
 }
 
-/// Of the costs that were gathered.
+/// Solves on the gathered costs.
 const Assignment::Result& Assignment::solve_smaller(std::size_t rows, std::size_t columns) {
   if (smaller_.empty()) smaller_.emplace_back(start_);
   Assignment& smaller = smaller_.front();
@@ -467,7 +467,7 @@ void Assignment::take_over(const Result& found) {
   }
 }
 
-/// Square: those who get the columns that are left over cost nothing.
+/// Makes the problem square: idle rows take the leftover columns at no cost.
 void Assignment::add_idle_rows() {
   const std::size_t num_own_rows = num_rows_;
   num_rows_ = num_columns_;
@@ -497,8 +497,9 @@ void Assignment::drop_idle_rows(std::size_t num_own_rows) {
   resize_rows();
 }
 
-/// By auctions whose epsilon falls: rows that would outbid each other by little do so by much. From
-/// what all but few columns are cheaper than: one that some row cannot do without may be very dear.
+/// Auctions with falling epsilon: rows that would outbid each other by little do so by much. Starts
+/// from a cost that all but few columns are below: a column that some row needs may be very
+/// expensive.
 void Assignment::lower_epsilon() {
   const auto dear = order_.begin() + static_cast<std::ptrdiff_t>(num_columns_ / kDearest);
   std::copy(column_dual_.begin(), column_dual_.end(), order_.begin());
@@ -512,8 +513,8 @@ void Assignment::lower_epsilon() {
   hold_auction(0.0);
 }
 
-/// Begins anew from the duals of every fourth row and column, solved likewise: each column is as
-/// dear as the sampled rows allow. False where forbidden pairs leave them undefined.
+/// Restarts from the duals of every fourth row and column, solved recursively: each column costs as
+/// much as the sampled rows allow. False if forbidden pairs leave them undefined.
 bool Assignment::start_from_sample() {
   const std::size_t size = num_rows_ / kStride;
   smaller_cost_.resize(size * size);
@@ -577,10 +578,10 @@ void Assignment::augment(std::size_t source, std::int32_t target) {
 }
 
 void Assignment::fail_unassigned() {
-  fail_input("assignment: the allowed pairs do not suffice for all");
+  fail_input("assignment: too few allowed pairs to assign every row");
 }
 
-/// Goes on to what is nearest; false once nothing is nearer than the end of a path.
+/// Advances to the nearest event; false once none is nearer than the end of a path.
 bool Assignment::advance() {
   double near = ready_.empty() ? kInfinity : floor_;
   if (is_dense_ && ready_.empty()) {
@@ -629,7 +630,7 @@ void Assignment::find_ready() {
   is_nearest_stale_ = true;
 }
 
-/// Goes on from a column to whoever has it.
+/// Continues from a column to its owner.
 void Assignment::expand(std::int32_t column) {
   done_.push_back(column);
   const std::int32_t row = row_of_[at(column)];

@@ -11,15 +11,15 @@
 
 namespace gpusched {
 
-/// Dense assignment of least cost: every row gets a column of its own or, where there are more
-/// rows than columns, every column a row. Exact up to rounding: the sum is less than
-/// rows x 2^-30 of the greatest finite cost above the least one. The same answer everywhere.
+/// Dense least-cost assignment: every row gets a column of its own or, if there are more rows than
+/// columns, every column a row. Exact up to rounding: the sum exceeds the optimum by less than rows
+/// x 2^-30 of the greatest finite cost above the lowest. Deterministic on every machine.
 ///
-/// Shortest augmenting paths on a short list of candidates per row. A list comes with a bound on
-/// what it leaves out, which stays true as column duals fall, so a row is read in full only where
-/// a path comes near that bound. Where bids leave many rows over, the start is better duals: of a
-/// sample, or of auctions whose epsilon falls. Jonker, Volgenant, "A shortest augmenting path
-/// algorithm for dense and sparse linear assignment problems", Computing 38, 1987.
+/// Shortest augmenting paths on a short list of candidates per row. A list has a bound on the
+/// omitted costs, which stays valid as column duals fall, so a row is read in full only if a path
+/// comes near that bound. If bids leave many rows over, the start is better duals: of a sample, or
+/// of auctions with falling epsilon. Jonker, Volgenant, "A shortest augmenting path algorithm for
+/// dense and sparse linear assignment problems", Computing 38, 1987.
 class Assignment {
  public:
   /// Optimal duals: row_dual[i] + column_dual[j] <= cost[i][j], equal where i has j, and they sum
@@ -32,25 +32,24 @@ class Assignment {
     double cost = 0;
   };
 
-  /// What is found first, which decides among equal optima: the best start there is, or the one
-  /// whose choices never change, for decisions that are to be the same ever after.
+  /// How the start is chosen, which decides among equal optima: the best start available, or a
+  /// frozen one, for decisions that must never change.
   enum class Start { best, frozen_ties };
 
   explicit Assignment(Start start = Start::best)
       : start_(start), lists_(start == Start::frozen_ties) {}
-  /// Of a solver that solves anew before a row changes: what it borrowed is not copied.
+  /// For a solver that solves again before a row changes: borrowed costs are not copied.
   Assignment(const Assignment&) = default;
   Assignment(Assignment&&) = default;
   Assignment& operator=(Assignment&&) = default;
 
-  /// Asked in all that follows whether to go on; null: never. What it ends has no result.
+  /// Sets the stop check of all later calls; null: none. An interrupted call has no result.
   void listen_to(StopCheck* stop) noexcept { stop_ = stop; }
 
   /// `cost` by row, rows x columns; infinity forbids a pair. Rows beyond the columns are copied;
-  /// otherwise it is borrowed, and must stay as it is until the last `change_row`. Nothing is
-  /// allocated where an earlier problem was as large.
-  /// InvalidInput for a NaN or what lies beyond -1e300 and 1e300 but infinity, and if the allowed
-  /// pairs do not suffice: then there is no result until the next solve.
+  /// otherwise it is borrowed, and must not change until the last `change_row`. Does not allocate
+  /// if an earlier problem was as large. InvalidInput for NaN, for finite values beyond -1e300 and
+  /// 1e300, and if there are too few allowed pairs: then there is no result until the next solve.
   const Result& solve(std::span<const double> cost, int rows, int columns);
 
   /// Solves again after the costs of one row became `cost` (copied): by one augmenting path from
@@ -61,7 +60,7 @@ class Assignment {
   [[nodiscard]] const Result& result() const noexcept { return result_; }
 
  private:
-  /// A column that a path reaches, or (from num_columns_ on) a row whose list is used up there.
+  /// A column that a path reaches, or (from num_columns_ on) a row with an exhausted list.
   struct Event {
     double distance;
     std::int32_t what;
@@ -137,7 +136,7 @@ class Assignment {
   std::vector<double> before_change_;         // the costs of such a row
   Ref<StopCheck> stop_;
 
-  // Duals are as coarse as the greatest numbers that went into them since all were computed anew.
+  // Rounding scale of the duals: the greatest number added since all were last recomputed.
   double coarsest_ = 0;
   double usual_ratio_ = 1;         // of that to the greatest cost, after solving from scratch
   std::vector<double> greatest_;  // finite magnitude among the costs of each of the user's rows
@@ -179,7 +178,7 @@ class Assignment {
   std::vector<std::int32_t> touched_;
   std::vector<std::int32_t> done_;
   std::vector<double> base_;  // of a row: what is added to cost - column dual
-  std::vector<std::uint32_t> next_listing_;  // first search in which a row may be listed anew
+  std::vector<std::uint32_t> next_listing_;  // first search in which a row may be relisted
   std::vector<Event> events_;
 
   // Once many rows were read in full: columns are here instead of among the events.

@@ -12,11 +12,11 @@
 namespace gpusched {
 namespace {
 
-constexpr double kFirstShare = 0.25;  // of the range of values is the first epsilon
+constexpr double kFirstShare = 0.25;  // first epsilon, relative to the range of values
 constexpr double kShrink = 0.2;       // from one epsilon to the next
-// Of a price is the least increment, so that rounding takes no more than a quarter of it.
+// Minimum increment relative to a price, so that rounding takes at most a quarter of it.
 constexpr double kResolution = 0x1p-48;
-// Of epsilon is bid: the rest is for rounding.
+// Fraction of epsilon in a bid: the rest is for rounding.
 constexpr double kOwnPart = 0.75;
 
 }  // namespace
@@ -25,10 +25,10 @@ const Auction::Result& Auction::solve(std::span<const double> value,
                                       std::span<const std::int32_t> demand, int items,
                                       double epsilon) {
   if (items < 1 || value.size() != demand.size() * static_cast<std::size_t>(items)) {
-    fail_input("auction: a value for each job and each of the items");
+    fail_input("auction: must have a value for each job and each item");
   }
   if (!(epsilon > 0) || epsilon == kInfinity) {
-    fail_input("auction: epsilon: must be a positive number, is " + text_of(epsilon));
+    fail_input("auction: epsilon must be a positive number, is " + text_of(epsilon));
   }
   num_jobs_ = demand.size();
   num_items_ = static_cast<std::size_t>(items);
@@ -63,8 +63,8 @@ void Auction::load(std::span<const double> value, std::span<const std::int32_t> 
   }
   idle_demand_ = static_cast<std::int32_t>(num_items - wanted);
 
-  // A job has so many items in any case: what it has at the least of its values changes nothing,
-  // and small differences between large values stay what they are.
+  // Every job gets its number of items: subtracting its lowest value changes nothing, and keeps
+  // small differences between large values.
   least_.assign(num_jobs_, 0.0);
   range_ = 0.0;
   bool is_any_forbidden = false;
@@ -77,7 +77,7 @@ void Auction::load(std::span<const double> value, std::span<const std::int32_t> 
       if (!(each <= kMostCost) || (each < -kMostCost && each > -kInfinity)) {
         fail_input("auction: value of job " + std::to_string(job) + ", item " +
                    std::to_string(item) + ": " + text_of(each) +
-                   (std::isfinite(each) ? " is beyond 1e300" : " is not a number below infinity"));
+                   (std::isfinite(each) ? " is beyond 1e300" : " must be a number below infinity"));
       }
       most = std::max(most, each);
       if (each > -kInfinity) least = std::min(least, each);
@@ -99,8 +99,8 @@ void Auction::load(std::span<const double> value, std::span<const std::int32_t> 
   waiting_.reserve(num_jobs_ + 1);
 }
 
-/// Sells all items at increments of at least epsilon, from the prices there are. Returns what
-/// epsilon had to be: a greater one later on keeps the slackness of what was sold before.
+/// Sells all items at increments of at least epsilon, from the present prices. Returns the epsilon
+/// used: a later, greater one preserves the slackness of earlier sales.
 double Auction::run(std::span<const std::int32_t> demand, double epsilon) {
   owner_.assign(num_items_, -1);
   missing_.assign(demand.begin(), demand.end());
@@ -118,8 +118,8 @@ double Auction::run(std::span<const std::int32_t> demand, double epsilon) {
   return epsilon;
 }
 
-/// Takes as many of the best items as are missing, each at the price at which it is as good as
-/// the best one not taken, less epsilon.
+/// Takes the missing number of best items, each at the price at which it is as good as the best one
+/// not taken, minus epsilon.
 void Auction::bid(std::size_t job, double& epsilon) {
   if (stop_ != nullptr) stop_->count(4 * num_items_);
   const auto self = static_cast<std::int32_t>(job);
@@ -150,7 +150,7 @@ void Auction::bid(std::size_t job, double& epsilon) {
 }
 
 /// A job's best items may be far better than its worst, since its units do not bid against each
-/// other: their prices rise until they are not. Then the least price becomes 0.
+/// other: raises their prices until they are not. Then the lowest price becomes 0.
 void Auction::level_prices() {
   dual_.assign(num_jobs_ + 1, -kInfinity);
   for (std::size_t job = 0; job <= num_jobs_; ++job) {
@@ -185,7 +185,7 @@ void Auction::report(std::span<const double> value) {
     }
     const double each = value[static_cast<std::size_t>(owner) * num_items_ + item];
     if (each == -kInfinity) {
-      fail_input("auction: the allowed pairs do not suffice for all");
+      fail_input("auction: too few allowed pairs for the demands");
     }
     result_.value += each;
   }

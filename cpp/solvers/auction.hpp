@@ -10,12 +10,12 @@
 
 namespace gpusched {
 
-/// A many-to-one auction: jobs that want so many items each, one unit of value per item, bid
-/// against each other until every job has its items. Items left over cost next to nothing.
+/// A many-to-one auction: jobs that need several items each, one unit of value per item, bid
+/// against each other until every job has its items. Leftover items cost next to nothing.
 ///
-/// Forward auction with epsilon scaling in which the units of a job bid together and never
-/// against each other. Bertsekas, Castanon, "The auction algorithm for the transportation
-/// problem", Annals of Operations Research 20, 1989.
+/// Forward auction with epsilon scaling in which the units of a job bid together and never against
+/// each other. Bertsekas, Castanon, "The auction algorithm for the transportation problem", Annals
+/// of Operations Research 20, 1989.
 class Auction {
  public:
   /// Complementary slackness within epsilon: of a job's own items value - price is job_dual or at
@@ -26,11 +26,11 @@ class Auction {
     std::vector<double> price;
     std::vector<double> job_dual;  ///< per unit
     double value = 0;              ///< at most items x epsilon below the greatest
-    double epsilon = 0;            ///< what was asked for, or what rounding made of it
+    double epsilon = 0;            ///< as requested, or raised by rounding
     std::int64_t num_bids = 0;     ///< of single items
   };
 
-  /// Asked at each bid whether to go on; null: never.
+  /// Checked at each bid; null: none.
   void listen_to(StopCheck* stop) noexcept { stop_ = stop; }
 
   /// `value` by job, demand.size() x items; -infinity forbids a pair. With whole values and

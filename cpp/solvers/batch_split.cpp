@@ -14,7 +14,7 @@ bool is_limited(std::span<const Samples> max_samples, std::size_t worker) noexce
   return !max_samples.empty() && max_samples[worker] > 0;
 }
 
-/// Of a sum of samples, beside the sum: what is left over after it is nothing.
+/// Relative to a sum of samples: a remainder below this is zero.
 constexpr double kRestRounding = 1e-12;
 
 /// A power of two with which products and sums of the rates neither overflow nor round otherwise.
@@ -23,7 +23,7 @@ double scale_of(std::span<const double> rates) noexcept {
   for (const double rate : rates) greatest = std::max(greatest, rate);
   int exponent = 0;
   (void)std::frexp(greatest, &exponent);
-  // That of the least numbers is none that a double has.
+  // The exponent for the lowest numbers exceeds that of a double.
   return std::ldexp(1.0, std::min(-exponent, 1000));
 }
 
@@ -97,8 +97,8 @@ bool split_proportionally(std::int64_t global_batch, std::span<const double> rat
   const double scale = scale_of(rates);
   std::int64_t rest = global_batch;
   std::fill(out.begin(), out.end(), std::int64_t{0});
-  // Rounded down round by round: as long as whole samples are left over, those who have room take
-  // their parts of them.
+  // Rounds down repeatedly: while whole samples are left over, workers with room take their
+  // proportional parts.
   for (bool is_done = false; !is_done && rest > 0;) {
     is_done = true;
     double total = 0.0;
@@ -106,7 +106,7 @@ bool split_proportionally(std::int64_t global_batch, std::span<const double> rat
       if (has_room(k)) total += rates[k] * scale;
     }
     if (!(total > 0.0)) return false;
-    // Of all samples that these workers hold, or shall hold.
+    // Of all samples that these workers hold, or will hold.
     double all = static_cast<double>(rest);
     for (std::size_t k = 0; k < num_workers; ++k) {
       if (has_room(k)) all += static_cast<double>(out[k]);

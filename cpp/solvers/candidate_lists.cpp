@@ -9,7 +9,7 @@ namespace gpusched {
 namespace {
 
 constexpr double kLargest = std::numeric_limits<double>::max();
-constexpr std::size_t kListed = 16;       // blocks whose minima are surely candidates
+constexpr std::size_t kListed = 16;  // blocks with minima that are candidates
 constexpr std::size_t kFirstListed = 10;  // the same of rows that may never be listed again
 
 std::size_t at(std::int32_t id) noexcept { return static_cast<std::size_t>(id); }
@@ -71,7 +71,7 @@ void CandidateLists::list(const Row& row, const Minima& minima, std::size_t num_
   for (std::size_t i = 0; i < count; ++i) list[i] = {row.cost[at(found_[i])], found_[i]};
 }
 
-/// Whether the limit is the least there is, and that of as many blocks as there are candidates.
+/// Whether the limit is the minimum, shared by as many blocks as there are candidates.
 bool CandidateLists::are_many_least(double limit, std::span<const double> minima) noexcept {
   std::size_t num_equal = 0;
   for (const double least : minima) {
@@ -81,7 +81,7 @@ bool CandidateLists::are_many_least(double limit, std::span<const double> minima
   return num_equal >= kMost;
 }
 
-/// Finds the columns of the blocks whose minima are within the bound, and returns how many.
+/// Finds the columns of the blocks whose minima are within the bound; returns their number.
 std::size_t CandidateLists::find_listed(const Row& row, const Minima& minima) {
   const double largest = std::min(rest_[row.index], kLargest);
   std::size_t count = 0;
@@ -95,8 +95,8 @@ std::size_t CandidateLists::find_listed(const Row& row, const Minima& minima) {
   return count;
 }
 
-/// As many as are kept of columns that no other is cheaper than, from a block on that differs from
-/// row to row, lest all rows want the same.
+/// Keeps cheapest columns, up to the list size, starting from a block that differs by row so that
+/// rows do not all compete for the same.
 std::size_t CandidateLists::find_some_of_equal(const Row& row, const Minima& minima) {
   const std::size_t first = minima.count * row.index / num_rows_;
   std::size_t count = 0;
@@ -110,8 +110,8 @@ std::size_t CandidateLists::find_some_of_equal(const Row& row, const Minima& min
   return std::min(count, kMost);
 }
 
-/// Keeps the cheapest of the found columns; of those at the limit, the ones from a column on that
-/// differs from row to row, lest all rows want the same.
+/// Keeps the cheapest of the found columns; ties at the limit start from a column that differs by
+/// row, so that rows do not all compete for the same.
 void CandidateLists::keep_cheapest(const Row& row, std::size_t count) {
   double* const reduced = reduced_.data();
   for (std::size_t i = 0; i < count; ++i)

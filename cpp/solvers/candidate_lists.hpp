@@ -17,8 +17,8 @@ struct ListedColumn {
   std::int32_t column;
 };
 
-/// Of each row of an assignment the columns of least reduced cost, and a bound on all others, which
-/// stays true as column duals fall.
+/// For each row of an assignment: the columns of lowest reduced cost, and a bound on all others,
+/// which stays valid as column duals fall.
 class CandidateLists {
  public:
   static constexpr std::size_t kMost = 32;  // of a row
@@ -26,15 +26,15 @@ class CandidateLists {
   /// Lasting: the same lists ever after.
   explicit CandidateLists(bool is_lasting) noexcept : is_lasting_(is_lasting) {}
 
-  /// Room for so many rows; the lists of those that were there stay.
+  /// Reserves memory for the rows; existing lists stay.
   void resize(std::size_t num_rows, std::size_t num_columns);
 
-  /// Lists a row anew.
+  /// Relists a row.
   void list(std::size_t row, const double* cost, const double* dual);
 
   /// Lists a row that may never be listed again, from duals of 0.
   void list_first(std::size_t row, const double* cost, const double* dual);
-  /// The same of costs that nobody has looked at: returns their magnitudes.
+  /// The same for unread costs; returns their magnitudes.
   [[nodiscard]] Magnitudes list_new(std::size_t row, const double* cost, const double* dual);
 
   [[nodiscard]] std::span<ListedColumn> of(std::size_t row) noexcept {
@@ -50,7 +50,7 @@ class CandidateLists {
   }
 
  private:
-  /// The least reduced cost of each block of a row's columns.
+  /// The lowest reduced cost of each block of a row's columns.
   struct Minima {
     static constexpr std::size_t kMostBlocks = 64;
 

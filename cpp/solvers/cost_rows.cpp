@@ -13,8 +13,8 @@
 namespace gpusched {
 namespace {
 
-// Inlined into functions that are compiled for different processors. All take as many columns at
-// once, lest it depend on the processor which of 0 and -0 is the least.
+// Inlined into functions compiled for different processors. All process the same number of columns
+// at once, so that the choice between 0 and -0 does not depend on the processor.
 
 template <class Lanes>
 struct Step {

@@ -10,8 +10,8 @@
 
 namespace gpusched {
 
-/// The two least of the values seen, lane by lane where there are lanes; infinity where there were
-/// fewer. Inlined into functions that are compiled for different processors.
+/// The two lowest values seen, by lane for SIMD types; infinity if there were fewer. Inlined into
+/// functions that are compiled for different processors.
 template <class Value>
 struct LeastPair {
   Value least = Value{} + kInfinity;
@@ -29,7 +29,7 @@ struct LeastPair {
   }
 };
 
-/// That of four lanes, which are joined in one order in however many registers they stand.
+/// The minimum of four lanes, combined in a fixed order for any number of registers.
 template <class Lanes>
 [[gnu::always_inline]] inline LeastPair<double> joined(const LeastPair<Lanes>* pairs) noexcept {
   constexpr std::size_t kLanes = 4;
@@ -61,25 +61,25 @@ struct Magnitudes {
 
 [[nodiscard]] Magnitudes magnitudes_of(std::span<const double> cost) noexcept;
 
-/// The least cost - dual of each block of `size` columns; the last one may be shorter.
+/// The lowest cost - dual of each block of `size` columns; the last one may be shorter.
 void find_block_minima(std::span<const double> cost, const double* dual, std::size_t size,
                        double* least) noexcept;
 
-/// The same of costs that nobody has looked at, with duals of 0, and `magnitudes_of` them.
+/// The same for unread costs, with duals of 0, plus their `magnitudes_of`.
 [[nodiscard]] Magnitudes find_new_minima(std::span<const double> cost, std::size_t size,
                                          double* least) noexcept;
 
-/// The least of each block of `size` values; the last one may be shorter.
+/// The lowest of each block of `size` values; the last one may be shorter.
 void find_block_minima(std::span<const double> values, std::size_t size, double* least) noexcept;
 
-/// The value that stands at `rank`, from 0 on, when they are sorted. For few of them.
+/// The value at `rank`, from 0 on, in sorted order. For few values.
 [[nodiscard]] double value_at_rank(std::span<const double> values, std::size_t rank) noexcept;
 
-/// The two least values, of which one may be there twice.
+/// The two lowest values, counting duplicates.
 [[nodiscard]] LeastPair<double> least_two(std::span<const double> values) noexcept;
 
-/// Writes those of the columns [begin, end) whose cost - dual is at most `limit`, and returns how
-/// many. There must be room for one more.
+/// Writes those of the columns [begin, end) whose cost - dual is at most `limit`, and returns their
+/// number. There must be room for one more.
 [[nodiscard]] std::size_t find_up_to(double limit, const double* cost, const double* dual,
                                      std::size_t begin, std::size_t end,
                                      std::int32_t* columns) noexcept;

@@ -39,7 +39,7 @@ struct Whole<TwoLanes> {
   using Type [[gnu::vector_size(2 * sizeof(double))]] = std::int64_t;
 };
 
-/// The values of `kLanes` columns side by side, in as many registers as it takes.
+/// The values of `kLanes` columns, in as many registers as needed.
 template <class Lanes>
 struct Group {
   using Wholes = typename Whole<Lanes>::Type;
@@ -54,7 +54,7 @@ struct Group {
     least[i].take(is_kept ? value : Lanes{} + kInfinity, column);
   }
 
-  /// Of equal ones the first.
+  /// Ties go to the first.
   [[gnu::always_inline]] void store(double& value, std::int64_t& column) const noexcept {
     std::array<double, kLanes> values;
     std::array<std::int64_t, kLanes> columns;
@@ -78,7 +78,7 @@ template <class Lanes>
   std::memcpy(&out, from, sizeof out);
 }
 
-/// The least of the columns that no row has, and of those that one has.
+/// The lowest over the unassigned columns, and over the assigned ones.
 template <class Lanes>
 class Sides {
  public:

@@ -19,8 +19,8 @@ struct OpenColumns {
   std::int64_t* from;  ///< the row from which it is reached
 };
 
-/// The least values over columns that no row has and over those that one has; infinity: there is
-/// none, and its column is -1.
+/// The lowest values over unassigned and over assigned columns; infinity: there is none, and its
+/// column is -1.
 struct LeastColumns {
   double free = 0;
   double taken = 0;
@@ -28,7 +28,7 @@ struct LeastColumns {
   std::int64_t taken_column = -1;
 };
 
-/// The two least cost - dual, and a column of the least, one that no row has if there is any.
+/// The two lowest cost - dual, and a column of the lowest, unassigned if possible.
 struct TwoLeast {
   LeastPair<double> value;
   std::int64_t column = -1;

@@ -68,9 +68,9 @@ GangPacker::GangPacker(std::span<const std::int32_t> server_gpus,
       type_(server_type.begin(), server_type.end()),
       begin_{0},
       draw_(std::move(draw)) {
-  if (type_.size() != gpus_.size()) throw std::invalid_argument("one type per server");
+  if (type_.size() != gpus_.size()) throw std::invalid_argument("must have one type per server");
   for (const int gpus : gpus_) {
-    if (gpus < 1 || gpus > kMaxGpus) throw std::invalid_argument("a server has 1 to 64 GPUs");
+    if (gpus < 1 || gpus > kMaxGpus) throw std::invalid_argument("a server must have 1 to 64 GPUs");
     begin_.push_back(begin_.back() + gpus);
   }
   busy_.resize(at(num_gpus()));
@@ -245,7 +245,7 @@ void GangPacker::open_pool(const Gang& gang, double inflation) {
     gpus += visible_[at(server)];
     heads_.push_back({ranked(server, 0), server, 0});
   }
-  next_rank_ = num_servers();  // nobody joins
+  next_rank_ = num_servers();  // no server joins
   std::make_heap(heads_.begin(), heads_.end(), [](const Head& a, const Head& b) {
     return a.busy != b.busy ? a.busy > b.busy : a.server > b.server;
   });

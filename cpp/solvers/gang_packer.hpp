@@ -7,17 +7,17 @@
 
 namespace gpusched {
 
-/// How the GPUs of a gang are chosen among those under the cap. Ties go to the lower server,
-/// then to the lower GPU; inside a server the least busy GPUs are taken unless it says otherwise.
+/// How the GPUs of a job are chosen among those under the cap. Ties go to the lower server, then to
+/// the lower GPU; inside a server the least busy GPUs are taken unless noted.
 enum class Packing : std::uint8_t {
-  /// FA-FFP: the server that holds the gang and hosts jobs already, then with the fewest GPUs
-  /// available, then the lowest. Where none holds it, the server with the most available (hosts
+  /// FA-FFP: a server that holds the job and runs jobs already, then the one with the fewest GPUs
+  /// available, then the lowest. If none holds it, the server with the most available (with jobs
   /// first among equals) is taken whole, and the rest goes by the same rule.
   fragment_aware,
   /// LBSGF: the least busy GPUs of the shortest prefix of the servers, by their mean busy time,
-  /// that has `inflation` times as many GPUs as the gang.
+  /// that has `inflation` times the job's GPUs.
   balanced,
-  /// LS, and FA-FFP as its theorem has it: the least busy GPUs of the cluster.
+  /// LS, and FA-FFP as in its theorem: the least busy GPUs of the cluster.
   least_busy,
   /// FF: the lowest GPUs of the lowest servers.
   first_fit,
@@ -33,8 +33,9 @@ struct GangShare {
   friend bool operator==(const GangShare&, const GangShare&) = default;
 };
 
-/// What is to be packed. `load` is the time it is expected to keep each of its GPUs busy, in
-/// whole ticks, so that sums are exact up to 2^53 and a gang that is taken back leaves no trace; `types` has a bit for each GPU type it may run on.
+/// A job to pack. `load` is the expected busy time of each of its GPUs in whole ticks, so that sums
+/// are exact up to 2^53 and removing a job leaves no trace; `types` has a bit for each allowed GPU
+/// type.
 struct Gang {
   std::uint32_t job;
   int gpus;
@@ -42,9 +43,9 @@ struct Gang {
   std::uint64_t types;
 };
 
-/// Keeps for every GPU the time it is expected to be busy with the gangs bound to it (U), and
-/// binds gangs to GPUs so that U stays under a cap. GPUs can be hidden: they keep their U, and
-/// nothing is bound to them. Per gang one pass over the servers at most, none over the GPUs.
+/// Keeps the expected busy time (U) of every GPU with its bound jobs, and binds jobs to GPUs so
+/// that U stays under a cap. GPUs can be hidden: they keep their U, and nothing is bound to them.
+/// At most one pass over the servers per job, none over the GPUs.
 ///
 /// Yu, Ji, Rajan, Liu, "On Scheduling Ring-All-Reduce Learning Jobs in Multi-Tenant GPU Clusters
 /// with Communication Contention", MobiHoc 2022.
@@ -61,28 +62,28 @@ class GangPacker {
   /// Every GPU is visible, hosts nothing and has U = 0.
   void reset();
 
-  /// Binds the gang to visible GPUs with U + load <= cap and adds its load to them, or returns
-  /// false and changes nothing. `shares` is sorted by server, a server named once.
+  /// Binds the job to visible GPUs with U + load <= cap and adds its load to them, or returns false
+  /// and changes nothing. `shares` is sorted by server, each at most once.
   bool place(const Gang& gang, Packing packing, double inflation, double cap,
              std::vector<GangShare>& shares);
-  /// The least cap under which `place` accepts the gang now; infinity if there is none. (FA-FFP,
-  /// FF and RAND may leave other GPUs under a higher cap.)
+  /// The lowest cap under which `place` accepts the job now; infinity if there is none. (FA-FFP, FF
+  /// and RAND may choose other GPUs under a higher cap.)
   [[nodiscard]] double least_cap(const Gang& gang, Packing packing, double inflation);
-  /// The greatest U of as many of the least busy GPUs as the gang asks for, hidden or not;
-  /// infinity if there are too few. U only grows: under a cap lower than this and the load, the
-  /// gang is refused for ever.
+  /// The greatest U of the least busy GPUs, as many as the job requests, hidden or not; infinity if
+  /// there are too few. U only grows: under a cap below this plus the load, the job is refused
+  /// forever.
   [[nodiscard]] double least_busy_ever(const Gang& gang) const;
 
   void hide(std::span<const GangShare> shares);
   void show(std::span<const GangShare> shares);
-  /// A gang is done: its servers host one less. Its load stays.
+  /// A finished job leaves its servers. Its load stays.
   void leave(std::span<const GangShare> shares);
-  /// A gang that has not begun is taken back from its GPUs, which are visible, and its load with it.
+  /// Unbinds a job that has not started from its GPUs, which must be visible, with its load.
   void take_back(std::span<const GangShare> shares, double load);
 
   [[nodiscard]] int num_servers() const noexcept { return static_cast<int>(gpus_.size()); }
   [[nodiscard]] int num_gpus() const noexcept { return begin_.back(); }
-  /// GPUs that the gang may run on, hidden or not.
+  /// GPUs that the job may use, hidden or not.
   [[nodiscard]] int num_gpus_for(const Gang& gang) const;
   /// U of every GPU in ticks, server by server.
   [[nodiscard]] std::span<const double> busy() const noexcept { return busy_; }
@@ -103,7 +104,7 @@ class GangPacker {
     std::vector<std::int32_t> order_;
   };
 
-  /// The next GPU that a server can give, in a heap with the least busy one on top.
+  /// The next available GPU of a server, in a heap with the least busy one on top.
   struct Head {
     double busy;
     std::int32_t server;
@@ -141,7 +142,7 @@ class GangPacker {
 
   std::vector<double> busy_;          // U by GPU
   std::vector<double> total_;         // U summed over a server
-  std::vector<std::int32_t> hosted_;  // gangs on a server
+  std::vector<std::int32_t> hosted_;  // jobs on a server
   // The visible GPUs of a server, by (U, GPU), from its begin on.
   std::vector<std::int32_t> visible_;
   std::vector<double> sorted_;

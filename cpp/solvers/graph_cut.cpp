@@ -11,23 +11,24 @@ void check(const CutGraph& graph, std::span<const std::int32_t> quotas) {
   const std::size_t num_stages = graph.replicas.size();
   if (num_stages == 0 || graph.allreduce_weights.size() != num_stages ||
       graph.pipeline_weights.size() + 1 != num_stages) {
-    throw std::invalid_argument("graph cut: a weight for each stage and each pair of neighbours");
+    throw std::invalid_argument(
+        "graph cut: must have a weight for each stage and each pair of neighbours");
   }
   const auto is_positive = [](std::int32_t count) { return count >= 1; };
   if (!std::all_of(graph.replicas.begin(), graph.replicas.end(), is_positive) ||
       !std::all_of(quotas.begin(), quotas.end(), is_positive)) {
-    throw std::invalid_argument("graph cut: replicas and quotas are at least 1");
+    throw std::invalid_argument("graph cut: replicas and quotas must be at least 1");
   }
   const std::int64_t none = 0;
   if (std::accumulate(graph.replicas.begin(), graph.replicas.end(), none) !=
       std::accumulate(quotas.begin(), quotas.end(), none)) {
-    throw std::invalid_argument("graph cut: the quotas add up to all replicas");
+    throw std::invalid_argument("graph cut: the quotas must add up to all replicas");
   }
 }
 
 }  // namespace
 
-/// From one vertex of a stage to `counts` vertices of each stage, of which `own` are itself.
+/// Weight from one vertex of a stage to `counts` vertices of each stage, of which `own` are itself.
 double GraphCut::weight(const CutGraph& graph, std::size_t stage,
                         std::span<const std::int32_t> counts, int own) const noexcept {
   double sum = graph.allreduce_weights[stage] * (counts[stage] - own);

@@ -13,9 +13,9 @@ namespace gpusched {
 /// none.
 struct CutGraph {
   std::span<const std::int32_t> replicas;  ///< of each stage, at least 1
-  /// Of each pair of a replica of a stage and one of the next: one weight fewer than stages.
+  /// Per pair of a replica of a stage and one of the next: one weight fewer than stages.
   std::span<const double> pipeline_weights;
-  /// Of each pair of replicas of one stage.
+  /// Per pair of replicas of one stage.
   std::span<const double> allreduce_weights;
 };
 
@@ -25,24 +25,24 @@ struct CutGraph {
 /// on a server; of a stage, earlier servers have the lower vertices.
 class GraphCut {
  public:
-  /// What a division costs, as its ranks; finite.
+  /// The cost of a division, given its ranks; finite.
   using Cost = std::function<double(std::span<const std::int32_t> ranks)>;
 
-  /// Fills one server after the other with `quotas` vertices. A server starts with both ends of
-  /// the heaviest edge between unassigned vertices and adds the unassigned vertex with the
-  /// largest weight into its set; ties go to the smaller weight out of the set, then to the lower
-  /// vertex. A quota of 1 takes the vertex with the least incident weight. O(vertices x stages).
+  /// Fills one server after the other with `quotas` vertices. A server starts with both ends of the
+  /// heaviest edge between unassigned vertices and adds the unassigned vertex with the largest
+  /// weight into its set; ties go to the smaller weight out of the set, then to the lower vertex. A
+  /// quota of 1 takes the vertex with the lowest incident weight. O(vertices x stages).
   /// std::invalid_argument unless the quotas, each at least 1, add up to the vertices.
   void grow(const CutGraph& graph, std::span<const std::int32_t> quotas,
             std::vector<std::int32_t>& ranks);
 
-  /// Exchanges two vertices of different stages on different servers wherever that lowers the
-  /// cost at once, pass after pass (by server, other server, stage, other stage) until a pass
-  /// finds nothing or as many exchanges were tried as there are pairs of vertices, each in both
-  /// directions and with itself. Returns the cost, which never rises.
+  /// Exchanges two vertices of different stages on different servers whenever that lowers the cost,
+  /// pass after pass (by server, other server, stage, other stage) until a pass finds nothing, or
+  /// after as many trials as there are ordered pairs of vertices, including equal ones. Returns the
+  /// cost, which never rises.
   ///
-  /// `kinds`: of each server; the cost is the same to the last bit when two servers of one kind
-  /// and quota trade all they hold. What that makes a repetition counts as tried, at no cost.
+  /// `kinds`: by server; the cost must be bit-identical if two servers of one kind and quota swap
+  /// all vertices. Trials that are repetitions by such swaps are counted, at no cost.
   double improve(std::span<const std::int32_t> replicas, std::span<const std::int32_t> quotas,
                  std::span<const std::int32_t> kinds, const Cost& cost,
                  std::vector<std::int32_t>& ranks);

@@ -25,7 +25,7 @@ inline std::atomic<bool> takes_four_lanes{has_four_lanes()};
 template <class Lanes>
 constexpr std::size_t kNumLanes = sizeof(Lanes) / sizeof(double);
 
-/// To be inlined into functions that are compiled for different processors.
+/// Must be inlined into functions that are compiled for different processors.
 template <class Lanes>
 [[gnu::always_inline]] inline void take(Lanes& lanes, const double* from) noexcept {
   std::memcpy(&lanes, from, sizeof(Lanes));

@@ -31,8 +31,7 @@ void check(std::span<const std::int64_t> submit_us, std::span<const std::int64_t
   }
 }
 
-/// The largest of release + all work from there on; both in one unit, of which a microsecond has
-/// `scale`.
+/// The largest release + all later work; both in one unit, `scale` per microsecond.
 template <class Work>
 Uint128 largest_backlog(std::span<const std::int64_t> submit_us, std::int64_t scale, Work work) {
   Uint128 most = 0;

@@ -20,8 +20,8 @@ namespace gpusched {
                                  std::span<const std::int64_t> service_us,
                                  std::span<const std::int32_t> gpus, std::int64_t num_gpus);
 
-/// A submit and, one after the other, all gangs submitted from then on that are wider than half
-/// the GPUs: microseconds.
+/// The largest submit plus all services, one after the other, of jobs submitted from then on with
+/// more than half of the GPUs: microseconds.
 [[nodiscard]] Uint128 wide_gangs(std::span<const std::int64_t> submit_us,
                                  std::span<const std::int64_t> service_us,
                                  std::span<const std::int32_t> gpus, std::int64_t num_gpus);

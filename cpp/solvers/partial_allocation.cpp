@@ -25,7 +25,7 @@ std::span<const Award> PartialAllocation::solve(std::span<const std::int64_t> le
   bids = first_bidders(left, bids);
   const std::size_t num = bids.size();
   products_.resize((num - 1) * num_cells_);
-  // The first bidder is asked for no cell but the one where all is left.
+  // The first bidder only needs the cell in which everything is left.
   for (std::size_t i = num - 1; i > 0; --i) fill(bids[i], row(i + 1), row(i));
   awards_.assign(num, {-1, 1.0});
   left_ = most_;
@@ -116,7 +116,8 @@ void PartialAllocation::fill(const std::vector<Bundle>& bids, std::span<const do
     const std::size_t type = index(bid.type);
     const double worth = worth_of(bid);
     const std::size_t taken = index(bid.gpus) * stride_[type];
-    // Cells that differ in this type and those before it stand together, by what is left of it.
+    // Cells that differ only in this type and those before it are contiguous, by what is left of
+    // it.
     const std::size_t block = (static_cast<std::size_t>(most_[type]) + 1) * stride_[type];
     for (std::size_t begin = 0; begin < out.size(); begin += block) {
       for (std::size_t cell = begin + taken; cell < begin + block; ++cell) {

@@ -18,9 +18,9 @@ struct Bundle {
   double worth;
 };
 
-/// What a bidder has of an auction.
+/// The outcome of an auction for a bidder.
 struct Award {
-  int bundle;   ///< of those that it bid for; -1: none
+  int bundle;   ///< index into its bids; -1: none
   double kept;  ///< the fraction of it that the bidder keeps, in (0, 1]
 };
 
@@ -34,8 +34,8 @@ class PartialAllocation {
   /// Asks it whether to go on; it outlives this.
   void listen_to(StopCheck* stop) noexcept { stop_ = stop; }
 
-  /// An auction of the GPUs left of each type among the first bidders, as many as an auction may
-  /// have and at least one; an award for each of them. What is returned holds until the next call.
+  /// An auction of the GPUs left of each type among the first bidders, at least one and at most as
+  /// many as an auction may have; an award for each of them. Valid until the next call.
   std::span<const Award> solve(std::span<const std::int64_t> left,
                                std::span<const std::vector<Bundle>> bids);
 
@@ -51,10 +51,10 @@ class PartialAllocation {
   /// Bounds the products to find: bidders^2 x cells.
   static constexpr std::int64_t kMostCells = std::int64_t{1} << 20;
 
-  /// As many of the first bidders as the bounds allow, with the cells of their auction.
+  /// The longest prefix of the bidders within the bounds, with the cells of their auction.
   Bids first_bidders(std::span<const std::int64_t> left, Bids bids);
-  /// The greatest product of a bidder and those after it, where so many GPUs are left; `after` has
-  /// that of those after it, and nothing if there are none.
+  /// The greatest product of a bidder and those after it, with these GPUs left; `after` has that of
+  /// the later ones, and is empty if there are none.
   double best(const std::vector<Bundle>& bids, std::span<const double> after,
               std::span<const std::int64_t> left, int& bundle) const;
   /// The same for each cell.

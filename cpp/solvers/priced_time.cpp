@@ -66,7 +66,7 @@ class Chooser {
     return step < num_steps_ ? edge(step + 1) - begin : service_us_ + 1.0;
   }
 
-  /// What a microsecond costs the job.
+  /// The price of a microsecond for the job.
   [[nodiscard]] double price_of(std::size_t step) const noexcept {
     double price = 0.0;
     for (std::size_t machine = 0; step < num_steps_ && machine < num_machines_; ++machine) {
@@ -75,7 +75,7 @@ class Chooser {
     return price;
   }
 
-  /// What the job would pay from the first edge to an instant.
+  /// The payment of the job from the first edge to an instant.
   [[nodiscard]] double paid_until(double instant, std::size_t step) const noexcept {
     double paid = step < num_steps_ ? price_of(step) * (instant - edge(step)) : 0.0;
     for (std::size_t machine = 0; machine < num_machines_; ++machine) {
@@ -172,7 +172,7 @@ class Chooser {
 
   const PricedMachines& machines_;
   std::size_t num_jobs_, num_steps_, num_machines_;
-  std::vector<double> widths_;  // of the job at hand, by machine
+  std::vector<double> widths_;  // of the current job, by machine
   std::vector<double> paid_;    // for a width of 1 up to each edge, machine after machine
   PricedTimes result_;
   std::vector<Stretch> chosen_, pending_;
@@ -189,11 +189,12 @@ void check(std::span<const std::int64_t> submit_us, std::span<const std::int64_t
   }
   if (edge_us.size() < 2 ||
       std::adjacent_find(edge_us.begin(), edge_us.end(), std::greater_equal<>{}) != edge_us.end()) {
-    throw std::invalid_argument("edge_us must be two or more that increase");
+    throw std::invalid_argument("edge_us must be two or more increasing values");
   }
   const std::size_t num_steps = edge_us.size() - 1;
   if (price.size() % num_steps != 0 || widths.size() != num_jobs * (price.size() / num_steps)) {
-    throw std::invalid_argument("price has an entry per step, widths one per job, of each machine");
+    throw std::invalid_argument(
+        "price must have one entry per step and widths one per job, for each machine");
   }
   if (!std::all_of(price.begin(), price.end(),
                    [](double one) { return one >= 0.0 && std::isfinite(one); })) {
@@ -207,7 +208,7 @@ void check(std::span<const std::int64_t> submit_us, std::span<const std::int64_t
       throw std::invalid_argument("service_us must be positive");
     }
     if (submit_us[job] < edge_us[0] || submit_us[job] >= edge_us.back()) {
-      throw std::invalid_argument("submit_us must lie between the first and the last edge");
+      throw std::invalid_argument("submit_us must be between the first and the last edge");
     }
   }
 }

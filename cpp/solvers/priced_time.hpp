@@ -6,18 +6,18 @@
 
 namespace gpusched {
 
-/// Machines that no schedule overloads: the cluster, or one on which some gangs count for more.
-/// All share the steps of their prices.
+/// Machines that no schedule overloads: the cluster, or one on which some jobs count for more. All
+/// share the steps of their prices.
 struct PricedMachines {
   /// How much of each machine a job takes while it runs, machine after machine; 0: it is not there.
   std::span<const std::int32_t> widths;
   /// Step i holds from `edge_us[i]` to before `edge_us[i + 1]`; from the last edge on all is free.
   std::span<const std::int64_t> edge_us;
-  /// Of a unit of width for a microsecond, step after step, machine after machine.
+  /// Price of a unit of width for a microsecond, by step, machine after machine.
   std::span<const double> price;
 };
 
-/// What gangs do that pay for what they hold, at prices that change with time.
+/// The times of jobs that pay for held GPUs at time-dependent prices.
 struct PricedTimes {
   /// Sum over the jobs of (completion - submit) in microseconds, plus what they pay.
   double cost = 0.0;

@@ -9,15 +9,14 @@
 namespace gpusched {
 namespace {
 
-// Inlined into functions that are compiled for different processors, with as many quanta side by
-// side as each of them takes at once.
+// Inlined into functions that are compiled for different processors, each with its SIMD width.
 
 constexpr int kWide = 4;
 
 template <class Lanes>
 constexpr int kFew = static_cast<int>(kNumLanes<Lanes>);
 
-/// So many quanta stay in registers while all ways are looked at.
+/// Keeps this many quanta in registers while it examines all ways.
 template <class Lanes, int kCount>
 [[gnu::always_inline]] inline void relax_block(double* out, const double* init,
                                                std::span<const RowTransition> ways,

@@ -11,8 +11,9 @@ struct RowTransition {
   const double* after;
 };
 
-/// Sets out[left], for `left` in [first, last], to the least of init[left] and of cost + after[left]
-/// over the ways; `init` may be `out`, and null: infinity. The same bits on every machine.
+/// Sets out[left], for `left` in [first, last], to the minimum of init[left] and of cost +
+/// after[left] over the ways; `init` may be `out`, and null: infinity. The same bits on every
+/// machine.
 void relax(double* out, const double* init, std::span<const RowTransition> ways, int first,
            int last) noexcept;
 

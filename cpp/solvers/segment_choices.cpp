@@ -118,7 +118,7 @@ struct LookForCheap {
   }
 };
 
-/// Of at most 64 configurations, by segment: a bit for each that is near, and whether some are not.
+/// For at most 64 configurations, by segment: a bit for each near one, and whether some are not.
 struct FindNear {
   Choices all;
   double price;

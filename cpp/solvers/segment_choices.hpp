@@ -10,25 +10,25 @@
 
 namespace gpusched {
 
-/// What each configuration costs and does in each segment of a window, whatever ran before. If what
-/// is done has a price, each segment can choose for itself: the Lagrangian relaxation of a plan.
-/// Stands by configuration, then segment, so that several segments are looked at together. Keeps its
+/// Cost and work of each configuration in each segment of a window, whatever ran before. With a
+/// price on work, each segment chooses independently: the Lagrangian relaxation of a plan. Stored
+/// by configuration, then segment, so that several segments are processed together. Keeps its
 /// memory.
 class SegmentChoices {
  public:
   static constexpr std::size_t kSegmentsAtOnce = 4;  ///< as many lanes as a processor takes
 
-  /// Of one choice in each segment, or none, together.
+  /// The total of one choice, or none, in each segment.
   struct Sum {
     double cost = 0.0;
     double done = 0.0;
   };
 
-  /// So many segments, and then some up to a multiple of the lanes.
+  /// The number of segments, rounded up to a multiple of the lanes.
   [[nodiscard]] static std::size_t stride_of(std::size_t num_segments) noexcept {
     return (num_segments + kSegmentsAtOnce - 1) / kSegmentsAtOnce * kSegmentsAtOnce;
   }
-  /// To be written row by row: each configuration in all segments.
+  /// Must then be written row by row: each configuration in all segments.
   void open(std::size_t num_segments, std::size_t num_configurations);
   /// No configuration fits anywhere.
   void clear();
@@ -42,7 +42,7 @@ class SegmentChoices {
     set(segment, configuration, kInfinity, 0.0);
   }
 
-  /// Of all segments, and some more that no configuration may fit in: to be written in lanes.
+  /// Of all segments, plus padding in which no configuration fits: to be written in lanes.
   [[nodiscard]] std::span<double> costs_of(std::size_t configuration) noexcept {
     return std::span(costs_).subspan(configuration * stride_, stride_);
   }
@@ -57,15 +57,15 @@ class SegmentChoices {
   [[nodiscard]] double done(std::size_t segment, std::size_t configuration) const noexcept {
     return done_[configuration * stride_ + segment];
   }
-  /// In each segment what gains most at the price of what is done, or nothing.
+  /// Chooses in each segment the highest gain at this price of work, or none.
   Sum choose_at(double price);
-  /// What each segment gained by its last choice.
+  /// The gain of each segment from its last choice.
   [[nodiscard]] std::span<const double> gains() const noexcept {
     return std::span(gains_).first(num_segments_);
   }
   /// In each segment what does most, the cheapest of it.
   Sum choose_most();
-  /// What is done costs at least so much, in any choice.
+  /// A lower bound on the cost per unit of work in any choice.
   [[nodiscard]] double least_price() const noexcept;
   /// Whether each choice costs `limit` or more, by a margin, if what it leaves of `all` is to be
   /// paid at a price.

@@ -44,10 +44,10 @@ Extent check(const Columns& jobs) {
     throw std::invalid_argument("submit_us, service_us and gpus must have one length");
   }
   if (jobs.num_gpus < 1 || jobs.num_gpus > std::numeric_limits<std::int32_t>::max()) {
-    throw std::invalid_argument("num_gpus must lie in [1, 2^31)");
+    throw std::invalid_argument("num_gpus must be from 1 to 2^31 - 1");
   }
   if (jobs.size() > std::numeric_limits<std::uint32_t>::max()) {
-    throw std::invalid_argument("more than 2^32 jobs");
+    throw std::invalid_argument("must have at most 2^32 jobs");
   }
   Extent extent;
   for (std::size_t job = 0; job < jobs.size(); ++job) {
@@ -85,7 +85,7 @@ Uint128 total_flow_of_srpt(const Columns& jobs) {
       finish_front();
     }
     if (!remaining.empty()) {
-      remaining.front() -= release - now;  // the least gets less: still a heap
+      remaining.front() -= release - now;  // the lowest decreases: still a heap
     }
     now = release;
     remaining.push_back(jobs.work<Tick>(job));
@@ -119,7 +119,7 @@ MeanBusyTime busy_times(const Columns& jobs, std::span<const double> weight,
     Uint128 moment = 0;  // over the ticks served: the sum of (begin + end), both since submit
   };
   std::vector<Progress> progress(jobs.size());
-  std::vector<Waiting> waiting;  // the most urgent on top
+  std::vector<Waiting> waiting;  // a heap, the most urgent on top
   MeanBusyTime sum;
   Tick now = 0;
 

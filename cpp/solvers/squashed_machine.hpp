@@ -9,13 +9,13 @@ namespace gpusched {
 __extension__ typedef unsigned __int128 Uint128;
 
 /// The squashed machine: the whole cluster as one server that does num_gpus GPU-microseconds of
-/// work per microsecond, preempts freely and cuts gangs at will. No schedule of the cluster beats
-/// it, so what it achieves is a lower bound. Time is counted in ticks of 1/num_gpus microseconds,
-/// of which a job takes exactly gpus x service: every result is an exact integer.
+/// work per microsecond, preempts freely and splits jobs at will. No schedule of the cluster beats
+/// it, so its results are lower bounds. Time is counted in ticks of 1/num_gpus microseconds, of
+/// which a job takes exactly gpus x service: every result is an exact integer.
 ///
 /// Jobs are sorted by submit; all columns have one length. std::invalid_argument otherwise.
 
-/// The least total flow time (completion - submit, summed) on the squashed machine, in ticks:
+/// The minimum total flow time (completion - submit, summed) on the squashed machine, in ticks:
 /// shortest remaining processing time first (Schrage 1968).
 [[nodiscard]] Uint128 squashed_srpt(std::span<const std::int64_t> submit_us,
                                     std::span<const std::int64_t> service_us,

@@ -11,10 +11,10 @@
 
 namespace gpusched {
 
-/// One machine that does `speed` units of work per tick and always runs the job with the least work
-/// left; ties go to the lower JobId. Work is whole and jobs may complete between two ticks, so the
-/// clock counts units and nothing is ever rounded but the tick to look at it again. What happens
-/// depends on when jobs are added and not on how often the machine is looked at.
+/// One machine that does `speed` units of work per tick and always runs the job with the least
+/// remaining work; ties go to the lower JobId. Work is integer and jobs may complete between two
+/// ticks, so the clock counts units and only the next query tick is rounded. The result depends on
+/// when jobs are added, not on how often the machine is queried.
 class SrptMachine {
  public:
   /// 128 bits: 2^32 jobs of at most 2^62 ticks on 2^31 GPUs do not fill them.
@@ -31,7 +31,7 @@ class SrptMachine {
 
   [[nodiscard]] bool empty() const noexcept { return running_ == kNoJob; }
   [[nodiscard]] std::size_t size() const noexcept { return waiting_.size() + (empty() ? 0 : 1); }
-  /// The job with the least work left; kNoJob if there is none.
+  /// The job with the least remaining work; kNoJob if there is none.
   [[nodiscard]] JobId running() const noexcept { return running_; }
   /// The first tick at or after the next completion, if no job is added before: later than the
   /// instant reached last. kNever if empty, kMaxTicks for all that lies beyond it.
@@ -41,8 +41,8 @@ class SrptMachine {
     return Time{tick < kMaxTicks ? static_cast<std::int64_t>(tick) : kMaxTicks};
   }
 
-  /// Goes on to `to`, which must not lie before an earlier one; who has completed until then, in
-  /// order, until the next call.
+  /// Advances to `to`, which must not be before an earlier one; returns the jobs completed by then,
+  /// in order, valid until the next call.
   std::span<const JobId> advance(Time to) {
     completed_.clear();
     clock_ = Work{to.count()} * speed_;

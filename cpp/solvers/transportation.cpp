@@ -49,7 +49,7 @@ const Transportation::Result& Transportation::solve(std::span<const double> valu
 void Transportation::load(std::span<const double> value, std::span<const std::int32_t> supply,
                           std::span<const std::int32_t> capacity, Supply rule, Start start) {
   if (capacity.empty() || value.size() != supply.size() * capacity.size()) {
-    fail_input("transportation: a value for each row and each of the columns");
+    fail_input("transportation: must have a value for each row and each column");
   }
   const std::int64_t units = sum_of(supply, "supply of row");
   const std::int64_t room = sum_of(capacity, "capacity of column");
@@ -60,7 +60,8 @@ void Transportation::load(std::span<const double> value, std::span<const std::in
   num_rows_ = supply.size();
   num_columns_ = capacity.size();
   const std::size_t width = num_columns_ + (rule == Supply::at_most ? 1 : 0);
-  // One unit more than can come leaves the idle row there for ever: that fixes the price at 0.
+  // One unit more than can arrive leaves the idle row there permanently, which fixes the price at
+  // 0.
   const std::int64_t idle_room = rule == Supply::at_most ? units + 1 : 0;
   idle_units_ = static_cast<std::int32_t>(room + idle_room - units);
   has_idle_row_ = idle_units_ > 0;
@@ -88,10 +89,10 @@ void Transportation::load(std::span<const double> value, std::span<const std::in
     });
     fail_input("transportation: value of row " + std::to_string(row) + ", column " +
                std::to_string(bad - values.begin()) + ": " + text_of(*bad) +
-               (std::isfinite(*bad) ? " is beyond 1e300" : " is not a number below infinity"));
+               (std::isfinite(*bad) ? " is beyond 1e300" : " must be a number below infinity"));
   }
   price_ = found_price_;
-  // The least price is 0.
+  // The lowest price is 0.
   if (!is_warm || *std::max_element(price_.begin(), price_.end()) > kCoarse * greatest) {
     price_.assign(width, 0.0);
   }
@@ -121,7 +122,7 @@ void Transportation::place(std::span<const std::int32_t> supply) {
       best = column;
     }
     if (most == -kInfinity) {
-      fail_input("transportation: row " + std::to_string(row) + " may not use any column");
+      fail_input("transportation: row " + std::to_string(row) + " has no allowed column");
     }
     enter(row, best, supply[row]);
   }
@@ -225,7 +226,7 @@ std::size_t Transportation::find_path(std::size_t first) {
   }
 }
 
-/// Moves as many units as the path lets pass.
+/// Moves as many units as the path allows.
 void Transportation::push(std::size_t first, std::size_t last) {
   std::int32_t units = std::min(excess_[first], -excess_[last]);
   for (std::size_t to = last; to != first; to = before(to)) {

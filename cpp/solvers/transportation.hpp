@@ -11,19 +11,18 @@
 namespace gpusched {
 
 /// The transportation problem of greatest value: rows (jobs) supply units, columns (kinds of
-/// workers) have room for so many. Made for few columns: exact, and of the order of
-/// rows x columns + paths x columns^2.
+/// workers) have capacities. Made for few columns: exact, in O(rows x columns + paths x columns^2).
 ///
-/// Every unit starts where it is worth most beyond the price; what is too much in a column then
-/// leaves along shortest paths among the columns, a bundle of units at a time.
+/// Every unit starts where its value exceeds the price most; the excess of a column then leaves
+/// along shortest paths among the columns, a bundle of units at a time.
 class Transportation {
  public:
-  /// Whether a row places all its units, or as many as are worth it.
+  /// Whether a row places all its units, or only those with a gain.
   enum class Supply : std::uint8_t { exactly, at_most };
 
   /// From equal prices, or from those of the last solve if it had as many columns and its prices
-  /// are not so great that they would hide the present values: the same value, faster where
-  /// little has changed. Of equal optima it may be another.
+  /// are not so great that they would hide the present values: the same value, faster if little has
+  /// changed, but maybe another of several optima.
   enum class Start : std::uint8_t { cold, warm };
 
   /// Optimal duals: row_dual[i] + price[j] >= value[i][j], equal where units flow. A price is at
@@ -36,7 +35,7 @@ class Transportation {
     double value = 0;
   };
 
-  /// Asked at each path whether to go on; null: never.
+  /// Checked at each path; null: none.
   void listen_to(StopCheck* stop) noexcept { stop_ = stop; }
 
   /// `value` per unit by row, supply.size() x capacity.size(); -infinity forbids a pair. Nothing

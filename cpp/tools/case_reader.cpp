@@ -107,7 +107,7 @@ Case::Case(UnsealedCase file) {
   description.speed_values = reader.parameters();
   description.contention = reader.text();
   description.contention_values = reader.parameters();
-  // Those that a later gpusched has added are the last ones.
+  // Columns added by later versions come last.
   auto num_columns = file.counts_columns ? reader.value<std::uint64_t>() : kNumUncountedColumns;
   if (num_columns > kJobColumns.size()) {
     fail_input("case: there are " + std::to_string(num_columns) + " columns of jobs, only " +

@@ -14,10 +14,10 @@ namespace gpusched {
 template <class Value>
 using OwnedColumn = std::vector<Value>;
 
-/// What a flat file that Result.save_case writes says of a run (python/gpusched/specs/case.py). The
-/// tables that it makes borrow its columns.
+/// The content of a file written by Result.save_case (python/gpusched/specs/case.py). Its tables
+/// borrow its columns.
 struct Case {
-  /// Throws InvalidInput if the file cannot be read or is no whole case.
+  /// Throws InvalidInput if the file cannot be read or is not a complete case.
   explicit Case(const std::filesystem::path& path);
   explicit Case(UnsealedCase file);
   Case(const Case&) = delete;

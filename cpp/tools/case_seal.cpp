@@ -33,7 +33,7 @@ UnsealedCase unsealed(std::vector<char> file, const std::string& path) {
   const std::uint64_t format = number(file, 1);
   if (format != kFormat && format != kUncounted) fail_input(path + ": unknown format");
   if (number(file, 2) != file.size() - kHead) {
-    fail_input(path + ": the file is truncated, or something was appended");
+    fail_input(path + ": the file is truncated, or data was appended");
   }
   const std::string stored(file.data() + kHead - kDigits, kDigits);
   file.erase(file.begin(), file.begin() + kHead);

@@ -5,11 +5,11 @@
 
 namespace gpusched {
 
-/// What lies in a case file behind its head: the magic and the format, the length of the rest and
+/// The content of a case file after its head: the magic and the format, the length of the rest and
 /// its SHA-256.
 struct UnsealedCase {
   std::vector<char> contents;
-  bool counts_columns;  ///< the number of the jobs' columns stands before them
+  bool counts_columns;  ///< whether the number of job columns precedes them
 };
 
 /// Anything that is cut short, longer, or of other contents is an InvalidInput.

@@ -47,13 +47,13 @@ struct Options {
   double seconds = 0;
   bool verify = false;
 
-  /// Whether many cases were asked for, even if there is but one.
+  /// Whether the argument is a set of cases, even of one.
   [[nodiscard]] bool is_many() const {
     return cases.front() == '@' || std::filesystem::is_directory(cases);
   }
 };
 
-/// What became of one run: a digest, or why there is none.
+/// The outcome of one run: a digest, or the reason why there is none.
 struct Outcome {
   int status = 0;
   std::string text = {};
@@ -86,7 +86,7 @@ struct Entry {
     columns.reset();
   }
 
-  /// That of all runs; the worst one where they differ.
+  /// The outcome of all runs; the worst one if they differ.
   [[nodiscard]] Outcome outcome() const {
     const auto [best, worst] = std::minmax_element(outcomes.begin(), outcomes.end());
     if (*best == *worst || worst->status == kStopped) return *worst;
@@ -108,7 +108,7 @@ std::string run(const Entry& entry, const Options& options, Watchdog& dog) {
   return schedule.digest();
 }
 
-/// Runs a case once and keeps what came out; whoever comes last prints it.
+/// Runs a case once and stores the result; the last run prints it.
 void replay(Entry& entry, const Options& options, Watchdog& dog) {
   Outcome outcome;
   try {
@@ -188,7 +188,7 @@ int count_of(const std::string& text) {
     end = 0;
   }
   if (end == 0 || end != text.size() || value < 1 || value > kMost) {
-    fail_input("a number from 1 to 1,000,000 is expected, not " + text);
+    fail_input("must be a number from 1 to 1,000,000, not " + text);
   }
   return value;
 }
@@ -197,7 +197,7 @@ double seconds_of(const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   if (end == text.c_str() || *end != '\0' || !(value >= 0 && value <= 1e6)) {
-    fail_input("seconds from 0 to 1,000,000 are expected, not " + text);
+    fail_input("must be seconds from 0 to 1,000,000, not " + text);
   }
   return value;
 }
@@ -207,7 +207,7 @@ Options options_of(const std::vector<std::string>& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
     const auto value = [&]() -> const std::string& {
-      if (++i == arguments.size()) fail_input(argument + ": a value is missing");
+      if (++i == arguments.size()) fail_input(argument + ": missing value");
       return arguments[i];
     };
     if (argument == "--verify") {

@@ -11,8 +11,8 @@ _testing: typing.Any
 __all__: list[str] = ['Actions', 'Allocation', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JOB_COLUMNS', 'JobColumn', 'JobTable', 'LeaseLine', 'LogLimitError', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'RunDescription', 'RunMeasures', 'Schedule', 'Scheduler', 'Snapshot', 'State', 'Stopped', 'Transportation', 'VectorEnvironment', 'assign', 'auction', 'busy_times', 'can_place', 'cluster_series', 'decided', 'exact_matching', 'fill', 'flags', 'group_times', 'iteration_limits', 'least_costs', 'least_run_bytes', 'list_parameters', 'list_preemption', 'longest_job', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'priced_times', 'registry', 'run_measures', 'schedule_measures', 'snapshot_of', 'split_batch', 'split_whole_batch', 'squashed_srpt', 'time_order', 'total_work', 'until_start', 'wide_gangs']
 class InvariantError(RuntimeError):
     """
-    A policy or a placement asked for something impossible, or the engine broke a rule of its
-    own. The message names the time, the job and the digest of the schedule so far.
+    A policy or a placement requested something impossible, or the engine violated an
+    invariant. The message names the time, the job and the digest of the schedule so far.
     """
 class Stopped(RuntimeError):
     """
@@ -20,13 +20,13 @@ class Stopped(RuntimeError):
     """
 class LogLimitError(ValueError):
     """
-    The log of a run has more intervals than max_intervals. The message names the time, the job of
-    the last one and the limit. Of :func:`gpusched.simulate` the attribute ``result`` is the
-    :class:`gpusched.Result` until then: what ran then is unfinished.
+    The log of a run has more than max_intervals intervals. The message names the time, the
+    job of the last one and the limit. If :func:`gpusched.simulate` raises it, the attribute
+    ``result`` is the :class:`gpusched.Result` up to then, with running jobs unfinished.
     """
 class Cluster:
     """
-    GPUs and GPU type of each server, and what connects them.
+    GPUs and GPU type of each server, and the network between them.
     """
     def __init__(self, server_gpus: numpy.typing.NDArray[numpy.int32], server_type: numpy.typing.NDArray[numpy.int32], *, nic_bytes_per_s: numpy.typing.NDArray[numpy.float64] | None = None, intra_bytes_per_s: numpy.typing.NDArray[numpy.float64] | None = None, server_domain: numpy.typing.NDArray[numpy.int32] | None = None, domain_parent: numpy.typing.NDArray[numpy.int32] | None = None, uplink_bytes_per_s: numpy.typing.NDArray[numpy.float64] | None = None, cpu_milli: numpy.typing.NDArray[numpy.int64] | None = None, memory_mib: numpy.typing.NDArray[numpy.int64] | None = None, part_of: numpy.typing.NDArray[numpy.int32] | None = None) -> None:
         ...
@@ -40,8 +40,8 @@ class Cluster:
         ...
 class JobTable:
     """
-    Jobs as borrowed columns, sorted by submit. `public_columns` has
-    attributes that plug-ins of Python are shown.
+    Jobs as borrowed columns, sorted by submit. `public_columns` has the attributes visible to
+    Python plug-ins.
     """
     def __init__(self, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], *, predicted_us: numpy.typing.NDArray[numpy.int64] | None = None, estimate_us: numpy.typing.NDArray[numpy.int64] | None = None, checkpoint_us: numpy.typing.NDArray[numpy.int64] | None = None, restart_us: numpy.typing.NDArray[numpy.int64] | None = None, weight: numpy.typing.NDArray[numpy.float64] | None = None, type_set: numpy.typing.NDArray[numpy.int32] | None = None, type_masks: numpy.typing.NDArray[numpy.uint64] | None = None, profile: numpy.typing.NDArray[numpy.int32] | None = None, gradient_bytes: numpy.typing.NDArray[numpy.float64] | None = None, compute_s: numpy.typing.NDArray[numpy.float64] | None = None, graph: numpy.typing.NDArray[numpy.int32] | None = None, graph_begin: numpy.typing.NDArray[numpy.int32] | None = None, replicas: numpy.typing.NDArray[numpy.int32] | None = None, stage_compute_s: numpy.typing.NDArray[numpy.float64] | None = None, activation_bytes: numpy.typing.NDArray[numpy.float64] | None = None, parameter_bytes: numpy.typing.NDArray[numpy.float64] | None = None, deadline_us: numpy.typing.NDArray[numpy.int64] | None = None, value: numpy.typing.NDArray[numpy.float64] | None = None, min_gpus: numpy.typing.NDArray[numpy.int32] | None = None, max_gpus: numpy.typing.NDArray[numpy.int32] | None = None, demand: numpy.typing.NDArray[numpy.int32] | None = None, demand_share_milli: numpy.typing.NDArray[numpy.int32] | None = None, demand_cpu_milli: numpy.typing.NDArray[numpy.int64] | None = None, demand_memory_mib: numpy.typing.NDArray[numpy.int64] | None = None, table_counts: numpy.typing.NDArray[numpy.int32] | None = None, throughput: numpy.typing.NDArray[numpy.float64] | None = None, spread_throughput: numpy.typing.NDArray[numpy.float64] | None = None, samples_per_s: numpy.typing.NDArray[numpy.float64] | None = None, max_samples: numpy.typing.NDArray[numpy.int64] | None = None, global_batch: numpy.typing.NDArray[numpy.int64] | None = None, gpus_per_node: numpy.typing.NDArray[numpy.int32] | None = None, public_columns: typing.Any = None) -> None:
         ...
@@ -51,7 +51,7 @@ class JobTable:
         ...
 class JobColumn:
     """
-    A column of the job table: what JOB_COLUMNS holds.
+    A column of the job table; an item of JOB_COLUMNS.
     """
     def __reduce__(self) -> typing.NoReturn:
         ...
@@ -60,7 +60,7 @@ class JobColumn:
     @property
     def dtype(self) -> str:
         """
-        Of NumPy; no other is taken.
+        NumPy dtype; no other is accepted.
         """
     @property
     def is_required(self) -> bool:
@@ -71,24 +71,24 @@ class JobColumn:
     @property
     def per(self) -> str:
         """
-        What it has one value for; where there are several, the last runs fastest.
+        Dimensions of the column, row-major (last varies fastest).
         """
     @property
     def rule(self) -> str:
         """
-        Which values it may hold.
+        Allowed values.
         """
     @property
     def text(self) -> str:
         """
-        What it is for.
+        Meaning of the column.
         """
     @property
     def unit(self) -> str:
         ...
 class Allocation:
     """
-    GPUs of a gang: (server, mask) pairs, none in a pool.
+    GPUs of a job: (server, mask) pairs, none in a pool.
     """
     def __init__(self, gpus: typing.SupportsInt | typing.SupportsIndex, pieces: collections.abc.Sequence[tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]] = [], ranks: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = []) -> None:
         ...
@@ -103,7 +103,7 @@ class Allocation:
     @property
     def ranks(self) -> list[int]:
         """
-        The worker of each GPU in turn; none where they are in order.
+        The worker of each GPU; empty if they are in order.
         """
 class Part:
     """
@@ -125,7 +125,7 @@ class Part:
         ...
 class Request:
     """
-    A gang that wants GPUs.
+    A job that requests GPUs.
     """
     def __init__(self, job: typing.SupportsInt | typing.SupportsIndex, gpus: typing.SupportsInt | typing.SupportsIndex, types: typing.SupportsInt | typing.SupportsIndex = 18446744073709551615, preemptions: typing.SupportsInt | typing.SupportsIndex = 0, gpus_per_node: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
         ...
@@ -152,54 +152,54 @@ class Request:
         """
 class State:
     """
-    What a scheduler or an order may see of a run.
+    The part of a run that a scheduler or an order may see.
     """
     def __reduce__(self) -> typing.NoReturn:
         ...
     def attained_us(self, jobs: typing.Annotated[numpy.typing.ArrayLike, numpy.int64]) -> numpy.typing.NDArray[numpy.int64]:
         """
-        Service received so far, in microseconds.
+        Return the service received so far, in microseconds.
         """
     def ideal_s(self, jobs: typing.Annotated[numpy.typing.ArrayLike, numpy.int64]) -> numpy.typing.NDArray[numpy.float64]:
         """
-        Seconds of an iteration of each job at its own width on the best type; 0 where the
-        speed knows no iterations.
+        Seconds of an iteration of each job at its own width on the best type; 0 if the speed
+        has no iterations.
         """
     def parts_of(self, job: typing.SupportsInt | typing.SupportsIndex) -> list[tuple[int, int]]:
         """
-        What a running job holds: (type, GPUs), by type; empty if it waits.
+        Return the GPUs of a running job: (type, GPUs), by type; empty if it waits.
         """
     def place(self, job: typing.SupportsInt | typing.SupportsIndex) -> Allocation | None:
         """
-        The run's placement for this job on the free GPUs, or None.
+        Return the run's placement of this job on the free GPUs, or None.
         """
     def rates(self, jobs: typing.Annotated[numpy.typing.ArrayLike, numpy.int64], type: typing.SupportsInt | typing.SupportsIndex, gpus: typing.SupportsInt | typing.SupportsIndex) -> numpy.typing.NDArray[numpy.float64]:
         """
-        Service per time of each job on so many GPUs of one type: 1 at its own width on the
-        best type, 0 where it cannot run so.
+        Return the progress rate of each job on this many GPUs of one type: 1 at its own width
+        on the best type, 0 if it cannot run so.
         """
     def remaining_us(self, jobs: typing.Annotated[numpy.typing.ArrayLike, numpy.int64]) -> numpy.typing.NDArray[numpy.int64]:
         """
-        Predicted work left, in microseconds of service, at least 1.
+        Return the predicted remaining service in microseconds, at least 1.
         """
     def restart_us(self, jobs: typing.Annotated[numpy.typing.ArrayLike, numpy.int64]) -> numpy.typing.NDArray[numpy.int64]:
         """
-        Checkpoint and restart cost of one resume, in microseconds.
+        Return the checkpoint and restart cost of one resume, in microseconds.
         """
     @property
     def account(self) -> typing.Any:
         """
-        Whom each job of the trace is charged to: codes and names.
+        Account of each job of the trace: codes and names.
         """
     @property
     def deadline_us(self) -> numpy.typing.NDArray[numpy.int64]:
         """
-        Deadline of every job of the trace, in microseconds; -1 where it has none.
+        Deadline of every job of the trace, in microseconds; -1 if it has none.
         """
     @property
     def estimate_us(self) -> typing.Any:
         """
-        The user's estimate of each service in microseconds; -1 where there is none.
+        User's run-time estimate of each job in microseconds; -1 if it has none.
         """
     @property
     def gpus(self) -> numpy.typing.NDArray[numpy.int32]:
@@ -209,12 +209,12 @@ class State:
     @property
     def group(self) -> typing.Any:
         """
-        Which jobs of the trace are runs of the same work: codes and names.
+        Group of each job of the trace (runs of the same work): codes and names.
         """
     @property
     def id(self) -> typing.Any:
         """
-        The name of each job in its source.
+        Name of each job in its source.
         """
     @property
     def is_elastic(self) -> bool:
@@ -222,12 +222,12 @@ class State:
     @property
     def max_gpus(self) -> numpy.typing.NDArray[numpy.int32]:
         """
-        Greatest width of every job of the trace, at most the cluster.
+        Maximum width of every job of the trace, at most the cluster.
         """
     @property
     def min_gpus(self) -> numpy.typing.NDArray[numpy.int32]:
         """
-        Least width of every job of the trace; its own where the speed is not elastic.
+        Minimum width of every job of the trace; its own if the speed is not elastic.
         """
     @property
     def now_us(self) -> int:
@@ -249,17 +249,17 @@ class State:
     @property
     def priority(self) -> typing.Any:
         """
-        Priority of each job of the trace; 0 where it has none.
+        Priority of each job of the trace; 0 if it has none.
         """
     @property
     def queue(self) -> typing.Any:
         """
-        The queue of each job of the trace: codes and names.
+        Queue of each job of the trace: codes and names.
         """
     @property
     def running(self) -> numpy.typing.NDArray[numpy.int64]:
         """
-        Jobs that run, by id (schedulers only).
+        Running jobs, by id (schedulers only).
         """
     @property
     def seed(self) -> int:
@@ -277,17 +277,17 @@ class State:
     @property
     def user(self) -> typing.Any:
         """
-        Who submitted each job of the trace: codes and names.
+        User of each job of the trace: codes and names.
         """
     @property
     def value(self) -> numpy.typing.NDArray[numpy.float64]:
         """
-        What it is worth to meet the deadline, of every job of the trace.
+        Value of meeting the deadline of every job of the trace.
         """
     @property
     def waiting(self) -> numpy.typing.NDArray[numpy.int64]:
         """
-        Jobs that wait, by id (schedulers only).
+        Waiting jobs, by id (schedulers only).
         """
     @property
     def weight(self) -> numpy.typing.NDArray[numpy.float64]:
@@ -296,7 +296,7 @@ class State:
         """
 class Order:
     """
-    Which job first? Subclass it: set `lifetime` to 'fixed', 'service' or 'clock' and write
+    A queue order. Subclass it: set `lifetime` to 'fixed', 'service' or 'clock' and write
     `rank(view, jobs)`, which returns one key per job; the smallest goes first.
     """
     __signature__: typing.ClassVar[inspect.Signature]
@@ -307,7 +307,7 @@ class Order:
         ...
 class FreeGpus:
     """
-    Which GPUs are free.
+    The free GPUs of a run.
     """
     def __reduce__(self) -> typing.NoReturn:
         ...
@@ -332,8 +332,8 @@ class FreeGpus:
         """
 class Placement:
     """
-    On which GPUs, or not yet? Subclass it and write `place(free, request)`, which returns
-    [(server, mask), ...] in server order for the whole gang, or None.
+    A placement of jobs on GPUs. Subclass it and write `place(free, request)`, which returns
+    [(server, mask), ...] in server order for the whole job, or None if the job must wait.
     """
     __signature__: typing.ClassVar[inspect.Signature]
     def __init__(self) -> None:
@@ -342,33 +342,33 @@ class Placement:
         ...
     def begin(self, seed: typing.SupportsInt | typing.SupportsIndex) -> None:
         """
-        Before a run, with its seed; does nothing unless it is overridden.
+        Prepare for a run with its seed; does nothing unless overridden.
         """
 class Actions:
     """
-    What a scheduler does; every call is checked.
+    The actions of a scheduler; every call is checked.
     """
     def __reduce__(self) -> typing.NoReturn:
         ...
     def preempt(self, job: typing.SupportsInt | typing.SupportsIndex) -> None:
         """
-        A running job lets its GPUs go and waits.
+        Preempt a running job: it releases its GPUs and waits.
         """
     def reallocate(self, targets: collections.abc.Iterable[tuple[typing.SupportsInt | typing.SupportsIndex, collections.abc.Sequence[Part]]], *, keep_others: bool = False) -> list[int]:
         """
-        Targets: (job, parts), each part GPUs of one type, by type. Running jobs that are not
-        named are preempted, or keep what they hold by `keep_others`; changed ones get GPUs
-        anew from the run's placement; others may move to make room. Returns the jobs that
-        found no place.
+        Set targets: (job, parts), each part GPUs of one type, by type. Running jobs without a
+        target are preempted, or keep their GPUs with `keep_others`; changed ones get new GPUs
+        from the run's placement; others may move to make room. Returns the jobs that did not
+        fit.
         """
     def resize(self, job: typing.SupportsInt | typing.SupportsIndex, allocation: Allocation) -> None:
         """
-        A running job goes on with other GPUs; another width than its own needs an elastic
+        Continue a running job on other GPUs; a width other than its own needs an elastic
         speed.
         """
     def restore(self, job: typing.SupportsInt | typing.SupportsIndex) -> bool:
         """
-        Undoes suspend if the job's GPUs are still free.
+        Undo suspend if the job's GPUs are still free.
         """
     def start(self, job: typing.SupportsInt | typing.SupportsIndex, allocation: Allocation) -> None:
         """
@@ -376,18 +376,17 @@ class Actions:
         """
     def suspend(self, job: typing.SupportsInt | typing.SupportsIndex) -> None:
         """
-        As preempt, but restore can undo it within this decision.
+        Like preempt, but restore can undo it within this decision.
         """
     def wake(self, at_us: typing.SupportsInt | typing.SupportsIndex) -> None:
         """
-        Asks for a decision at this instant.
+        Request a decision at this instant.
         """
 class Scheduler:
     """
-    What to hold from now on, and when to ask again. Subclass it and write
-    `decide(state, finished, arrived, actions)`; `begin(state)` is called before a run,
-    `withdraw(job)` where a waiting job is cancelled, and `warnings()`, a list of str, after the
-    run: what the result has to say.
+    A policy that starts, preempts and resizes jobs. Subclass it and write `decide(state,
+    finished, arrived, actions)`; `begin(state)` is called before a run, `withdraw(job)` when
+    a waiting job is cancelled, and `warnings()`, a list of str for the result, after the run.
     """
     __signature__: typing.ClassVar[inspect.Signature]
     def __init__(self) -> None:
@@ -396,14 +395,14 @@ class Scheduler:
         ...
 class Schedule:
     """
-    What a run leaves behind; arrays are copies, one per job.
+    The outcome of a run; arrays are copies with one value per job.
     """
     def __reduce__(self) -> typing.NoReturn:
         ...
     def decisions(self) -> dict[str, typing.Any]:
         """
-        Of a policy that admits jobs: each job that it took or turned down, as columns. `type`
-        is the scarcest GPU type, -1 for none, between from_us and until_us.
+        Admission decisions of the policy, one per job, as columns. `type` is the scarcest
+        GPU type between from_us and until_us, or -1.
         """
     def intervals(self) -> dict[str, numpy.ndarray]:
         """
@@ -448,34 +447,34 @@ class Schedule:
     @property
     def uncontended_us(self) -> numpy.typing.NDArray[numpy.float64]:
         """
-        Time that the job's runs would have taken without contention; empty under `fixed`.
+        Time that the job would have run without contention; empty under `fixed`.
         """
     @property
     def warnings(self) -> list[str]:
         ...
 class RunMeasures:
     """
-    Sums over the jobs that finished, unless it is said otherwise: the integers are exact.
-    Widths count a share of a GPU as that share, in thousandths.
+    Sums over the finished jobs unless stated otherwise; integers are exact. A job's width
+    counts a share of a GPU as that share, in thousandths.
     """
     def __reduce__(self) -> typing.NoReturn:
         ...
     def bounded_slowdown_percentile(self, percent: typing.SupportsInt | typing.SupportsIndex) -> float:
         """
-        As of the other percentiles.
+        Like the other percentiles.
         """
     def flow_percentile_us(self, percent: typing.SupportsInt | typing.SupportsIndex) -> int:
         """
-        Nearest-rank, of 50, 90, 95, 99 or 100 %; 0 if none finished.
+        Nearest-rank percentile (50, 90, 95, 99 or 100) of the JCT; 0 if none finished.
         """
     def wait_percentile_us(self, percent: typing.SupportsInt | typing.SupportsIndex) -> int:
         """
-        The same of the time without GPUs.
+        The same for the time without GPUs.
         """
     @property
     def accepted_gpu_milli_us(self) -> int:
         """
-        Width x service of all that were not rejected.
+        Width x service of all jobs that were not rejected.
         """
     @property
     def area(self) -> float:
@@ -498,7 +497,7 @@ class RunMeasures:
     @property
     def first_submit_us(self) -> int:
         """
-        The first of them.
+        First submit.
         """
     @property
     def flow_us(self) -> int:
@@ -513,7 +512,7 @@ class RunMeasures:
     @property
     def last_finish_us(self) -> int:
         """
-        The last of them.
+        Last finish.
         """
     @property
     def log_jct(self) -> float:
@@ -545,7 +544,7 @@ class RunMeasures:
     @property
     def num_tenants(self) -> int:
         """
-        Of whom a job finished.
+        Tenants with a finished job.
         """
     @property
     def num_unfinished(self) -> int:
@@ -553,7 +552,7 @@ class RunMeasures:
     @property
     def since_first_us(self) -> int:
         """
-        Submit - the first submit of them.
+        Submit - first submit.
         """
     @property
     def tenant_fairness(self) -> float:
@@ -568,7 +567,7 @@ class RunMeasures:
     @property
     def wait_us(self) -> int:
         """
-        The part without GPUs.
+        Time without GPUs.
         """
     @property
     def weight(self) -> float:
@@ -580,9 +579,9 @@ class RunMeasures:
         """
 class Snapshot:
     """
-    Where a run begins that finds jobs running and waiting; a row per job of the table, and of
-    `held_...` per running job and server. What was submitted by now_us has arrived. The first
-    decision is at first_us (None: at now_us); is_anew: of a policy that has decided nothing.
+    A run's initial state with running and waiting jobs; a row per job of the table, and in
+    `held_...` per running job and server. Jobs submitted by now_us have arrived. The first
+    decision is at first_us (None: at now_us); is_anew: by a policy that has decided nothing.
     """
     def __init__(self, now_us: typing.SupportsInt | typing.SupportsIndex, *, first_us: typing.SupportsInt | typing.SupportsIndex | None = None, is_anew: bool = False, attained_us: numpy.typing.NDArray[numpy.int64], start_us: numpy.typing.NDArray[numpy.int64], cost_us: numpy.typing.NDArray[numpy.int64], preemptions: numpy.typing.NDArray[numpy.int32], added_us: numpy.typing.NDArray[numpy.int64], held_job: numpy.typing.NDArray[numpy.int64], held_server: numpy.typing.NDArray[numpy.int64], held_mask: numpy.typing.NDArray[numpy.uint64]) -> None:
         ...
@@ -598,25 +597,25 @@ class RunControl:
         ...
     def check(self) -> None:
         """
-        Raise Stopped once a stop was asked for.
+        Raise Stopped if a stop was requested.
         """
     def stop(self) -> None:
         ...
     def watch(self, look: typing.Any) -> None:
         """
-        Have the thread of the run, which is not stopped by another then, look up about ten
-        times a second: signals are handled, and `look` is called unless it is None. What these
-        raise ends the run. To be called before the run.
+        Make the thread of the run handle signals and call `look`, unless it is None, about
+        ten times a second; other threads then cannot stop the run. An exception from these
+        ends the run. Call before the run.
         """
     @property
     def num_finished(self) -> int:
         ...
 class RunDescription:
     """
-    What decides a run beside its jobs and its cluster. A policy is a registered name, an
-    Order or a Scheduler; a placement a registered name or a Placement. `policy_flags` say
-    how an Order is run. `verify` has every rate computed anew after each instant, and
-    compared. A run whose log has more than `max_intervals` ends with a LogLimitError.
+    The configuration of a run besides its jobs and cluster. A policy is a registered name, an
+    Order or a Scheduler; a placement a registered name or a Placement. `policy_flags` say how
+    an Order is run. `verify` recomputes and compares every rate after each instant. A run
+    with more than `max_intervals` intervals in its log ends with a LogLimitError.
     """
     def __init__(self, *, policy: str | Order | Scheduler, policy_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, policy_flags: collections.abc.Sequence[str] = [], placement: str | Placement, placement_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, speed: str = 'fixed', speed_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, contention: str = 'none', contention_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, seed: typing.SupportsInt | typing.SupportsIndex = 0, verify: bool = False, max_intervals: typing.SupportsInt | typing.SupportsIndex = 18446744073709551615) -> None:
         ...
@@ -633,69 +632,68 @@ class Run:
         ...
     def advance(self, num_jobs: typing.SupportsInt | typing.SupportsIndex) -> None:
         """
-        Handles all instants before the arrival of this job, which must not arrive together
+        Handle all instants before the arrival of this job, which must not arrive together
         with the one before it.
         """
     def ask(self, at_us: typing.SupportsInt | typing.SupportsIndex) -> None:
         """
-        A decision at_us, likewise, though nothing happens then.
+        Request a decision at at_us, likewise, without any event.
         """
     def cancel(self, job: typing.SupportsInt | typing.SupportsIndex, at_us: typing.SupportsInt | typing.SupportsIndex) -> None:
         """
-        Takes back a job that waits or runs; at_us is a tick after the last instant, and none
-        lies between.
+        Cancel a waiting or running job; at_us is after the last instant, with none between.
         """
     def finish(self) -> Schedule:
         """
-        Goes on to the end and returns the schedule; only once.
+        Run to the end and return the schedule; only once.
         """
     def fork(self, jobs: JobTable, cluster: Cluster, description: RunDescription) -> Run:
         """
-        A run that has come as far and goes on by itself. Jobs and cluster are those of this run,
-        and so is the description, but for objects of Python: those are copies.
+        Return an independent copy of the run at this point. Jobs, cluster and description
+        must be those of this run, except Python objects, which are copies.
         """
     def glimpse(self) -> Schedule:
         """
-        The schedule so far, of a run that goes on: what holds GPUs held them until now.
+        Return the schedule so far of a run that goes on; held GPUs count until now.
         """
     def hand_over(self, description: RunDescription, at_us: typing.SupportsInt | typing.SupportsIndex) -> None:
         """
-        From at_us on, likewise, the policy of the description decides.
+        Switch to the policy of the description from at_us on, likewise.
         """
     def listen(self, is_listening: bool) -> None:
         """
-        Whether from now on all that happens is kept for `take_events`.
+        Set whether events are recorded for `take_events` from now on.
         """
     def proceed(self, limit_us: typing.SupportsInt | typing.SupportsIndex, most: typing.SupportsInt | typing.SupportsIndex, keeps_finished: bool = False) -> int:
         """
-        Handles at most so many instants before the limit; returns how many there were.
+        Handle at most this many instants before the limit; return how many there were.
         """
     def so_far(self, why: str) -> Schedule:
         """
-        What was done until a stop or an error, with why as its warning; only once. What held
-        GPUs then held them until then, and is unfinished.
+        Return the schedule until a stop or an error, with why as its warning; only once.
+        Jobs that held GPUs then held them until then, and are unfinished.
         """
     def state(self) -> dict[str, typing.Any]:
         """
-        Columns of the jobs that wait and run, of the GPUs that they hold and of those free.
+        Return columns of the waiting and running jobs, their GPUs and the free GPUs.
         """
     def take_events(self) -> list[tuple[str, int]]:
         """
-        What has happened since the last call: (what, job), in that order.
+        Return the events since the last call: (what, job), in order.
         """
     def take_finished(self) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]:
         """
-        The jobs that have finished in `advance` since the last call, in that order, and when.
+        Return the jobs that finished in `advance` since the last call, in order, with times.
         """
     @property
     def is_stopped(self) -> bool:
         """
-        Whether it ended with an error that leaves `so_far`.
+        Whether the run ended with an error after which `so_far` is available.
         """
     @property
     def next_us(self) -> int | None:
         """
-        The next instant; None where there is none.
+        The next instant, or None.
         """
     @property
     def now_us(self) -> int:
@@ -705,9 +703,9 @@ class Run:
         ...
 class VectorEnvironment:
     """
-    Runs that halt wherever a job could start and ask which one shall, a lane each.
-    Arrays are read-only views that change with each call. A call during another one is refused,
-    and one from outside of a `with` block while another thread is in it.
+    Parallel runs (lanes) that halt whenever a job could start and ask which one to start.
+    Arrays are read-only views that change with each call. A call during another one is
+    refused, and one from outside a `with` block while another thread is in it.
     """
     def __enter__(self) -> None:
         ...
@@ -719,11 +717,11 @@ class VectorEnvironment:
         ...
     def answer(self, slots: numpy.typing.NDArray[numpy.int64]) -> None:
         """
-        Answers every lane whose run is not over with the job of a slot, or with waiting.
+        Answer every lane whose run is not over: start the job of a slot, or wait.
         """
     def begin(self, lane: typing.SupportsInt | typing.SupportsIndex, jobs: typing.Any, num_feasible: typing.SupportsInt | typing.SupportsIndex, seed: typing.SupportsInt | typing.SupportsIndex) -> None:
         """
-        Begins a run of a JobTable; means are over its jobs that can ever run.
+        Begin a run of a JobTable; means are over its jobs that can ever run.
         """
     def now_us(self, lane: typing.SupportsInt | typing.SupportsIndex) -> int:
         """
@@ -735,7 +733,7 @@ class VectorEnvironment:
         """
     def waiting(self, lane: typing.SupportsInt | typing.SupportsIndex) -> numpy.typing.NDArray[numpy.int64]:
         """
-        The jobs that wait in a lane, of which the first are shown.
+        The waiting jobs of a lane; the first ones are observed.
         """
     @property
     def allowed(self) -> numpy.typing.NDArray[numpy.uint8]:
@@ -791,7 +789,7 @@ class GangPlan:
     @property
     def num_tried(self) -> int:
         """
-        Caps that were tried.
+        Number of caps that were tried.
         """
     @property
     def server(self) -> numpy.typing.NDArray[numpy.int32]:
@@ -800,22 +798,22 @@ class GangPlan:
         """
 class LeaseLine:
     """
-    Claims to leases, each planned the last ones with room before its end, in their order.
+    Plan claims to leases in order, each on the latest leases with room before its end.
     """
     def __init__(self, num_gpus: typing.SupportsInt | typing.SupportsIndex, taken: numpy.typing.NDArray[numpy.int32], gpus: numpy.typing.NDArray[numpy.int64], leases: numpy.typing.NDArray[numpy.int64], until: numpy.typing.NDArray[numpy.int64]) -> None:
         """
-        `taken`: GPUs that are not to be had, by lease; `until`: the first lease that ends too
-        late. Leases are counted from the first that may be planned.
+        `taken`: unavailable GPUs, by lease; `until`: the first lease that ends too late.
+        Leases are counted from the first that may be planned.
         """
     def __reduce__(self) -> typing.NoReturn:
         ...
     def try_join(self, place: typing.SupportsInt | typing.SupportsIndex) -> bool:
         """
-        Whether the claim could have leases together with all that joined before; it joins then.
+        Add the claim if it and all earlier ones get leases; return whether it joined.
         """
 class DeadlinePlans:
     """
-    Jobs with deadlines, decided on one by one.
+    Admission decisions on jobs with deadlines.
     """
     def __reduce__(self) -> typing.NoReturn:
         ...
@@ -883,20 +881,20 @@ class Assignment:
         ...
     def change_row(self, row: typing.SupportsInt | typing.SupportsIndex, cost: numpy.typing.NDArray[numpy.float64]) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], float]:
         """
-        The solution with another row of costs.
+        Replace a row of costs and solve again.
         """
     def solve(self, cost: numpy.typing.NDArray[numpy.float64], rows: typing.SupportsInt | typing.SupportsIndex, columns: typing.SupportsInt | typing.SupportsIndex) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], float]:
         """
-        As `assign`; the costs must not be written to as long as rows are changed.
+        As `assign`; do not modify the costs while rows are changed.
         """
     @property
     def shape(self) -> tuple[int, int]:
         """
-        Rows and columns of the problem that was solved last; (0, 0): none was.
+        Rows and columns of the last solved problem; (0, 0): none.
         """
 class Transportation:
     """
-    Bundles of units to columns with room.
+    A transportation problem: units of rows to columns with capacities.
     """
     def __init__(self) -> None:
         ...
@@ -916,7 +914,7 @@ class MatchingProblem:
         ...
 class MatchingDecision:
     """
-    What a matching market decided.
+    The decision of a matching market.
     """
     def __reduce__(self) -> typing.NoReturn:
         ...
@@ -964,7 +962,7 @@ class MatchingDecision:
         ...
 class MatchingMarket:
     """
-    Decides who holds which workers, for one thread at a time.
+    A market that assigns workers to jobs; for one thread at a time.
     """
     def __init__(self) -> None:
         ...
@@ -973,14 +971,14 @@ class MatchingMarket:
     @typing.overload
     def solve(self, problem: MatchingProblem, options: dict[str, typing.Any]) -> MatchingDecision:
         """
-        Listens for Ctrl-C.
+        Decide; Ctrl-C interrupts.
         """
     @typing.overload
     def solve(self, problem: MatchingProblem, options: dict[str, typing.Any], control: RunControl) -> MatchingDecision:
         ...
 class ExactMatching:
     """
-    The best decision of all, and the proof.
+    The optimal decision, with its proof.
     """
     def __reduce__(self) -> typing.NoReturn:
         ...
@@ -1010,11 +1008,11 @@ class ExactMatching:
         ...
 def _remade(base: type, own: type, *args: object, **named: object) -> object:
     """
-    What unpickling and copying call for an object of `own`, which derives from a seam.
+    Make an object of `own`, which derives from an interface, when unpickling or copying.
     """
 def assign(cost: numpy.typing.NDArray[numpy.float64], rows: typing.SupportsInt | typing.SupportsIndex, columns: typing.SupportsInt | typing.SupportsIndex) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], float]:
     """
-    Least-cost assignment: column of each row (-1: none), row duals, column duals, cost.
+    Solve a least-cost assignment: columns by row (-1: none), row and column duals, cost.
     """
 def auction(value: numpy.typing.NDArray[numpy.float64], demand: numpy.typing.NDArray[numpy.int32], items: typing.SupportsInt | typing.SupportsIndex, epsilon: typing.SupportsFloat | typing.SupportsIndex) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], float, float]:
     """
@@ -1027,63 +1025,62 @@ def busy_times(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.t
     """
 def can_place(run: Run, job: typing.SupportsInt | typing.SupportsIndex) -> bool:
     """
-    Whether the placement of a halted run has GPUs for the job.
+    Return whether the placement of a halted run finds GPUs for the job.
     """
 def cluster_series(*, submit_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], finish_us: numpy.typing.NDArray[numpy.int64], status: numpy.typing.NDArray[numpy.uint8], job: numpy.typing.NDArray[numpy.int64], start_us: numpy.typing.NDArray[numpy.int64], end_us: numpy.typing.NDArray[numpy.int64], server: numpy.typing.NDArray[numpy.int64], mask: numpy.typing.NDArray[numpy.uint64]) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]:
     """
-    The cluster over time, of jobs and the rows of an interval log by (job, start): the
-    instants, and from each on the allocated GPUs, the waiting jobs, the GPUs that these ask
-    for, and the running jobs.
+    Compute the cluster over time from jobs and the rows of an interval log by (job, start):
+    the instants, and from each on the allocated GPUs, the waiting jobs, the GPUs that they
+    request, and the running jobs.
     """
 def decided(run: Run) -> dict[str, typing.Any]:
     """
-    Take the next decision of a run; columns of what it did, and of who never can run.
+    Take the next decision of a run: columns of its actions, and jobs that can never run.
     """
 def exact_matching(problem: MatchingProblem, options: dict[str, typing.Any], control: RunControl, tolerance: typing.SupportsFloat | typing.SupportsIndex = 1e-09, max_steps: typing.SupportsInt | typing.SupportsIndex = 1000000) -> ExactMatching:
     ...
 def fill(requests: JobTable, arrivals: numpy.typing.NDArray[numpy.int64], cluster: Cluster, placement: str | Placement, placement_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]], seed: typing.SupportsInt | typing.SupportsIndex, control: RunControl) -> dict[str, numpy.ndarray]:
     """
-    Lets requests arrive one by one on an empty cluster, from which nothing ever leaves.
-    `arrivals` are rows of the requests. The GIL is released unless the placement is
-    Python's.
+    Place requests one by one on an empty cluster; none ever leaves. `arrivals` are rows of
+    the requests. The GIL is released unless the placement is Python's.
     """
 def flags() -> list[dict[str, str]]:
     """
-    Every flag: its name, what it means, and the kinds of plug-ins that may have it (of those
-    written in Python: `python_kinds`), parted by spaces.
+    Return every flag: its name, its meaning, and the kinds of plug-ins that may have it
+    (`python_kinds`: if written in Python), separated by spaces.
     """
 def group_times(*, order: numpy.typing.NDArray[numpy.uint32], time_us: numpy.typing.NDArray[numpy.int64], group: numpy.typing.NDArray[numpy.int32], num_groups: typing.SupportsInt | typing.SupportsIndex, percents: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.float64], list[numpy.typing.NDArray[numpy.int64]]]:
     """
-    The times of each group of jobs: how many, their mean (NaN of none), and for each of the
-    ascending percents a column of the nearest ranks (-1 of none). `order` and `time_us` are
-    the jobs and their times as these ascend; `group` is -1 where a job does not count.
+    Summarise the times of each group of jobs: count, mean (NaN if empty), and for each of the
+    ascending percents a column of nearest ranks (-1 if empty). `order` and `time_us` are the
+    jobs and their times in ascending order; `group` is -1 if a job does not count.
     """
 def iteration_limits(jobs: JobTable, cluster: Cluster, speed: str, speed_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]]) -> dict[str, numpy.typing.NDArray[numpy.float64]]:
     """
-    Seconds per iteration on the empty cluster: a lower bound, where a good placement puts
-    each job, and the worst. NaN where a job can never run.
+    Return seconds per iteration on the empty cluster: a lower bound, on a good placement,
+    and the worst. NaN if a job can never run.
     """
 def least_costs(jobs: JobTable, cluster: Cluster, speed: str, speed_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]]) -> dict[str, numpy.typing.NDArray[numpy.float64]]:
     """
-    Lower bounds on the run time (`time`) and the GPU time (`gpu_time`) of each job over all
-    its configurations, as parts of those at its own width on the best GPU type. 1 where the
-    speed is not elastic.
+    Return lower bounds on the run time (`time`) and the GPU time (`gpu_time`) of each job
+    over all its configurations, as fractions of those at its own width on the best GPU
+    type. 1 if the speed is not elastic.
     """
 def least_run_bytes(num_jobs: typing.SupportsInt | typing.SupportsIndex, num_started: typing.SupportsInt | typing.SupportsIndex, is_pooled: bool) -> int:
     """
-    What a run keeps at least, beyond the columns of its jobs: bytes.
+    Return the minimum bytes of a run, without the columns of its jobs.
     """
 def list_parameters(is_preemptive: bool, is_strict: bool) -> list[dict[str, typing.Any]]:
     """
-    The parameters that the list scheduler adds to an order.
+    Return the parameters that the list scheduler adds to an order.
     """
 def list_preemption(is_preemptive: bool) -> dict[str, typing.Any]:
     """
-    When the list scheduler may take GPUs back for an order.
+    Return when the list scheduler may preempt under an order.
     """
 def longest_job(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64]) -> int:
     """
-    The largest of (submit + service) less the first submit, in microseconds.
+    The largest (submit + service) minus the first submit, in microseconds.
     """
 def mean_busy_time(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], num_gpus: typing.SupportsInt | typing.SupportsIndex, weight: numpy.typing.NDArray[numpy.float64]) -> tuple[int, float]:
     """
@@ -1091,42 +1088,41 @@ def mean_busy_time(submit_us: numpy.typing.NDArray[numpy.int64], service_us: num
     """
 def plan_deadlines(arrival_us: numpy.typing.NDArray[numpy.int64], deadline_us: numpy.typing.NDArray[numpy.int64], work: numpy.typing.NDArray[numpy.float64], value: numpy.typing.NDArray[numpy.float64], change_us: numpy.typing.NDArray[numpy.int64], first: numpy.typing.NDArray[numpy.int64], type: numpy.typing.NDArray[numpy.int32], gpus: numpy.typing.NDArray[numpy.int32], rate: numpy.typing.NDArray[numpy.float64], type_gpus: numpy.typing.NDArray[numpy.int64], slot_us: typing.SupportsInt | typing.SupportsIndex, prices: str, quanta: typing.SupportsInt | typing.SupportsIndex, segments: typing.SupportsInt | typing.SupportsIndex, whole_slots: bool, knows: bool, control: RunControl) -> DeadlinePlans:
     """
-    Decides on every job at its arrival, as `dancer` does, without running any.
+    Decide on every job at its arrival, as `dancer` does, without running any.
     """
 def plan_gangs(jobs: JobTable, cluster: Cluster, policy: str, policy_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]], seed: typing.SupportsInt | typing.SupportsIndex, tolerance: typing.SupportsFloat | typing.SupportsIndex, control: RunControl) -> GangPlan:
     """
-    Binds all jobs, as if they came at one instant, as the policy does: under its theta_s,
-    or, where that is 0, under the tightest cap that bisection finds.
+    Bind all jobs as the policy does if they all arrive at once: under its theta_s, or, if
+    that is 0, under the tightest cap that bisection finds.
     """
 def priced_times(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], widths: numpy.typing.NDArray[numpy.int32], edge_us: numpy.typing.NDArray[numpy.int64], price: numpy.typing.NDArray[numpy.float64]) -> tuple[float, numpy.typing.NDArray[numpy.float64]]:
     """
-    Jobs alone that pay for what they hold, by prices over time: the sum of time in system and
-    of what is paid, microseconds, and width times microseconds held in each step. Widths and
-    prices are those of one machine after the other.
+    Bound jobs that run alone and pay for held GPUs by prices over time: the sum of time in
+    system and payments in microseconds, and GPUs x microseconds held in each step. Widths and
+    prices are listed machine by machine.
     """
 def registry() -> list[dict[str, typing.Any]]:
     """
-    Every plug-in as registered; an alias with its `target` and the `values` it sets.
+    Return every registered plug-in; an alias has its `target` and the `values` it sets.
     """
 def run_measures(*, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], share_milli: numpy.typing.NDArray[numpy.int32] | None, weight: numpy.typing.NDArray[numpy.float64] | None, tenant: numpy.typing.NDArray[numpy.int32] | None = None, num_tenants: typing.SupportsInt | typing.SupportsIndex = 0, start_us: numpy.typing.NDArray[numpy.int64], finish_us: numpy.typing.NDArray[numpy.int64], held_us: numpy.typing.NDArray[numpy.int64], preemptions: numpy.typing.NDArray[numpy.int32], resizes: numpy.typing.NDArray[numpy.int32], num_servers: numpy.typing.NDArray[numpy.int32], status: numpy.typing.NDArray[numpy.uint8], short_service_us: typing.SupportsInt | typing.SupportsIndex) -> RunMeasures:
     """
-    What a run is judged by, from its columns in one pass: a value per job each, None for
-    whole GPUs, for equal weights and without tenants, whose numbers lie below `num_tenants`. A
-    service under `short_service_us` counts as that in
-    the slowdown.
+    Compute the measures of a run from its columns, one value per job each; None for whole
+    GPUs, equal weights or no tenants. Tenants are numbered below `num_tenants`. The slowdown
+    counts a service below `short_service_us` as that.
     """
 def schedule_measures(schedule: Schedule, *, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], share_milli: numpy.typing.NDArray[numpy.int32] | None, weight: numpy.typing.NDArray[numpy.float64] | None, tenant: numpy.typing.NDArray[numpy.int32] | None = None, num_tenants: typing.SupportsInt | typing.SupportsIndex = 0, short_service_us: typing.SupportsInt | typing.SupportsIndex) -> RunMeasures:
     """
-    The same of a schedule of all of the jobs, without its columns.
+    The same for a schedule of all the jobs, without its columns.
     """
 def snapshot_of(run: Run) -> dict[str, typing.Any]:
     """
-    The jobs of a halted run that wait and run, columns of a Snapshot of these alone, and when
-    the run decides next if nothing finishes or arrives before (2^63 - 1: never).
+    Return the waiting and running jobs of a halted run, columns of a Snapshot of only
+    these, and the next decision if nothing finishes or arrives before (2^63 - 1: never).
     """
 def split_batch(global_batch: typing.SupportsFloat | typing.SupportsIndex, rates: numpy.typing.NDArray[numpy.float64], max_samples: numpy.typing.NDArray[numpy.float64], is_equal: bool) -> tuple[numpy.typing.NDArray[numpy.float64], bool]:
     """
-    Samples of each worker, and whether all found a place.
+    Return the samples of each worker, and whether all samples were assigned.
     """
 def split_whole_batch(global_batch: typing.SupportsInt | typing.SupportsIndex, rates: numpy.typing.NDArray[numpy.float64], max_samples: numpy.typing.NDArray[numpy.int64], is_equal: bool) -> tuple[numpy.typing.NDArray[numpy.int64], bool]:
     """
@@ -1138,22 +1134,22 @@ def squashed_srpt(submit_us: numpy.typing.NDArray[numpy.int64], service_us: nump
     """
 def time_order(time_us: numpy.typing.NDArray[numpy.int64]) -> numpy.typing.NDArray[numpy.uint32]:
     """
-    The places of the times in ascending order, equal ones as they stand.
+    Return the stable ascending order of the times, as indices.
     """
 def total_work(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], num_gpus: typing.SupportsInt | typing.SupportsIndex) -> int:
     """
-    The largest of a submit and all work from then on, less the first submit, in ticks of
-    1 / num_gpus microseconds.
+    The largest sum of a submit and all later work, minus the first submit, in ticks of 1
+    / num_gpus microseconds.
     """
 def until_start(run: Run, jobs: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]) -> list[tuple[int, list[int]]]:
     """
-    Go on until each of the jobs has held GPUs: when it first does, microseconds, -1 if it
-    never does, and on which servers.
+    Advance until each of the jobs has held GPUs: return its first start in microseconds (-1
+    if never) and its servers.
     """
 def wide_gangs(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], num_gpus: typing.SupportsInt | typing.SupportsIndex) -> int:
     """
-    The largest of a submit and all services from then on of gangs wider than half the
-    GPUs, less the first submit, in microseconds.
+    The largest sum of a submit and all later services of jobs with more than half of the
+    GPUs, minus the first submit, in microseconds.
     """
 JOB_COLUMNS: tuple[JobColumn, ...]
 REJECT_REASONS: tuple[str, ...] = ('', 'no server has an allowed GPU type', 'needs more GPUs than the cluster has', 'the placement refuses it on an empty cluster', 'the speed knows no configuration for it', 'needs more servers with gpus_per_node GPUs than the cluster has')

@@ -116,7 +116,7 @@ def refuse_cancel(run: gs.Simulation) -> None:
 
 REFUSED: dict[str, tuple[Callable[[gs.Simulation], object], str]] = {
     "another policy's name": (lambda run: run.set(policy="fifoo"), "unknown policy"),
-    "a policy that chooses GPUs, in a pool": (lambda run: run.set(policy="ff"), "a pool has no"),
+    "a policy that chooses GPUs, in a pool": (lambda run: run.set(policy="ff"), "single pool has"),
     "a parameter": (
         lambda run: run.set(policy=gs.Policy("las", epoch="period", period_s=0)), "period above 0",
     ),
@@ -124,7 +124,7 @@ REFUSED: dict[str, tuple[Callable[[gs.Simulation], object], str]] = {
         lambda run: run.set(policy=gs.Policy("las", restart="work", period_s=0.5)), "restart=work",
     ),
     "a job submitted too late": (refuse_submit, "the run is at"),
-    "the cancellation of a job that is done": (refuse_cancel, "neither waits nor runs"),
+    "the cancellation of a job that is done": (refuse_cancel, "must be waiting or running"),
     "a time that is over": (lambda run: run.run_until(3), "lies before"),
     "an event that there is none of": (lambda run: run.on("sleep", print), "unknown 'sleep'"),
     "a file that cannot be": (lambda run: run.save(Path("nowhere") / "at" / "all"), "nowhere"),
@@ -175,7 +175,7 @@ class Meddling(Line):
     def withdraw(self, job: int) -> bool:
         self.heard: list[str] = []
         for call in (self.run.step, self.run.run, lambda: self.run.cancel(job), self.run.fork):
-            with pytest.raises(ValueError, match="the run is in use") as caught:
+            with pytest.raises(ValueError, match="the run is busy") as caught:
                 call()
             self.heard.append(str(caught.value))
         return super().withdraw(job)
@@ -453,7 +453,7 @@ def test_a_second_thread_is_refused_and_changes_nothing(options):
 
         run.on("start", look)
         run.run()
-        told = "the run is in use, by another thread or by a call around this one"
+        told = "the run is busy, in another thread or in a call around this one"
         assert heard.count(told) >= (8 if "predictor" in options else 10)
         assert run.result().digest == expected
 
@@ -485,7 +485,7 @@ def test_threads_that_race_for_one_run_leave_it_sound():
         for thread in threads:
             thread.join()
         sys.setswitchinterval(before)
-        assert set(heard) <= {"the run is in use, by another thread or by a call around this one"}
+        assert set(heard) <= {"the run is busy, in another thread or in a call around this one"}
         assert run.result().digest == expected
 
 

@@ -123,10 +123,10 @@ def test_a_table_needs_a_job_and_a_cluster_a_server():
 @pytest.mark.parametrize(
     ("gpus", "gpu_type", "message"),
     [
-        (0, 0, "server_gpus: server 1 has 0 GPUs; 1 to 64 are allowed"),
-        (65, 0, "server_gpus: server 1 has 65 GPUs; 1 to 64 are allowed"),
-        (1, -1, "server_type: server 1 has type -1; 0 to 63 are allowed"),
-        (1, 64, "server_type: server 1 has type 64; 0 to 63 are allowed"),
+        (0, 0, "server_gpus: server 1 has 0 GPUs; it must have 1 to 64"),
+        (65, 0, "server_gpus: server 1 has 65 GPUs; it must have 1 to 64"),
+        (1, -1, "server_type: server 1 has type -1; it must be 0 to 63"),
+        (1, 64, "server_type: server 1 has type 64; it must be 0 to 63"),
     ],
 )
 def test_a_bad_server_is_named(gpus, gpu_type, message):

@@ -274,5 +274,5 @@ def test_a_pool_of_processes_takes_plug_ins_and_returns_results():
     [(), (gs.Order,), (1, 2), (gs.Order, 2), (gs.Order, dict), (gs.Order, gs.Scheduler)],
 )
 def test_only_a_seam_and_a_class_that_derives_from_it_are_made_again(arguments):
-    with pytest.raises(TypeError, match="_remade: expected a seam and a class that derives"):
+    with pytest.raises(TypeError, match="_remade: expected an interface and a class that derives"):
         _core._remade(*arguments)

@@ -53,7 +53,7 @@ def test_the_core_is_refused_in_a_sub_interpreter():
         lines = said("import gpusched._core", options=options).splitlines()
         assert [line.partition(":")[0] for line in lines] == ["refused", "refused", "done"]
     if sys.version_info < (3, 12):
-        assert "works in the main interpreter of a process only" in lines[0]
+        assert "works only in the main interpreter of a process" in lines[0]
 
 
 def test_the_package_is_refused_in_a_sub_interpreter():

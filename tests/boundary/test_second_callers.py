@@ -97,7 +97,7 @@ def test_a_solver_that_is_at_work_refuses_a_second_caller(name):
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
-    refusal = "the solver is at work, in another thread or around this very call"
+    refusal = "the solver is busy, in another thread or in a call around this one"
     assert done.stdout.splitlines() == [refusal, refusal, "True"]
 
 
@@ -184,7 +184,7 @@ def test_a_second_thread_is_refused_by_an_environment_and_harms_no_episode(num_e
         sys.setswitchinterval(interval)
     assert len(refused) >= 100
     assert set(refused) == {
-        "the environment is at work, in another thread or around this very call"
+        "the environment is busy, in another thread or in a call around this one"
     }
     pickled = [pickle.dumps(episodes(one, seed=7)) for one in (env, make())]
     assert pickled[0] == pickled[1]

@@ -126,7 +126,7 @@ def test_only_the_state_of_a_scheduler_lists_jobs_and_places_them(look):
             look(view)
             return super().rank(view, jobs)
 
-    with pytest.raises(ValueError, match="only a scheduler's state"):
+    with pytest.raises(ValueError, match="only the state of a scheduler"):
         gs.simulate(trace(), CLUSTER, policy=Curious())
 
 
@@ -144,8 +144,8 @@ def test_a_job_that_has_not_arrived_is_an_index_error(ask, job):
 @pytest.mark.parametrize(
     ("server", "count", "error", "message"),
     [
-        (-1, 1, IndexError, "there is no server -1"),
-        (3, 1, IndexError, "there is no server 3"),
+        (-1, 1, IndexError, "unknown server -1"),
+        (3, 1, IndexError, "unknown server 3"),
         (0, 5, ValueError, "server 0 has 4 free GPUs, not 5"),
         (0, -1, ValueError, "server 0 has 4 free GPUs, not -1"),
     ],
@@ -166,9 +166,9 @@ def test_no_action_is_taken_inside_of_reallocate():
     class Acting(FirstFit):
         def place(self, free: Any, request: Any) -> Any:
             for actions in shown:
-                with pytest.raises(ValueError, match="inside of reallocate"):
+                with pytest.raises(ValueError, match="inside reallocate"):
                     actions.reallocate([(0, [(0, 1)])] * 50)
-                with pytest.raises(ValueError, match="inside of reallocate"):
+                with pytest.raises(ValueError, match="inside reallocate"):
                     actions.preempt(request.job)
                 tried.append(request.job)
             return super().place(free, request)

@@ -52,11 +52,11 @@ WRONG = {
     "a job that is not there": (resize(99, 1, (1, 1)), "only a running job can be resized"),
     "onto GPUs in use": (resize(0, 3, (0, 0b1110)), "a GPU is not free"),
     "onto GPUs that a server does not have": (resize(0, 1, (1, 16)), "a GPU is not free"),
-    "onto a server that is not there": (resize(0, 1, (3, 1)), "there is no such server"),
-    "onto fewer GPUs than it says": (resize(0, 3, (1, 0b11)), "not the whole gang"),
+    "onto a server that is not there": (resize(0, 1, (3, 1)), "unknown server"),
+    "onto fewer GPUs than it says": (resize(0, 3, (1, 0b11)), "must have all GPUs of the job"),
     "onto servers out of order": (resize(0, 2, (1, 1), (0, 1)), "once each, in order"),
     "onto the GPUs it has": (resize(0, 2, (0, 0b11)), "must change its GPUs"),
-    "onto a type that cannot run so many": (resize(0, 4, (2, 15)), "knows no way to run it"),
+    "onto a type that cannot run so many": (resize(0, 4, (2, 15)), "cannot run it on this"),
     "at the instant of its start": (resize(1, 1, (1, 1)), "started in this decision"),
     "twice at an instant": (
         in_turn(resize(0, 1, (1, 1)), resize(0, 2, (2, 3))),
@@ -216,7 +216,7 @@ def place(*hands: list[tuple[int, int]]) -> gs.Scheduler:
 
 def test_shares_of_a_gpu_that_are_more_than_it_are_refused():
     jobs = shared(0.5, 0.3, 0.3)
-    with pytest.raises(gs.InvariantError, match="at 0 us, job 2: its share is not free"):
+    with pytest.raises(gs.InvariantError, match="at 0 us, job 2: the GPU share is not free"):
         gs.simulate(jobs, CLUSTER, policy=place(*[[(0, 1)]] * 3), placement="first-fit")
     result = gs.simulate(
         jobs, CLUSTER, policy=place([(0, 1)], [(0, 1)], [(0, 2)]), placement="first-fit"
@@ -227,11 +227,11 @@ def test_shares_of_a_gpu_that_are_more_than_it_are_refused():
 @each(
     ("pieces", "message"),
     [
-        ([(0, 0b11)], "its share is not free|width|whole gang"),
-        ([(0, 1), (1, 1)], "whole gang|width"),
-        ([(0, 16)], "its share is not free"),
-        ([(3, 1)], "there is no such server"),
-        ([(0, 0)], "has no GPU|width|whole gang"),
+        ([(0, 0b11)], "GPU share is not free|width|all GPUs of the job"),
+        ([(0, 1), (1, 1)], "all GPUs of|width"),
+        ([(0, 16)], "the GPU share is not free"),
+        ([(3, 1)], "unknown server"),
+        ([(0, 0)], "has no GPU|width|all GPUs of"),
     ],
 )
 def test_a_share_is_of_one_gpu_that_exists(pieces, message):
@@ -258,14 +258,14 @@ def test_cpu_and_memory_that_a_server_does_not_have_are_refused(column):
 
 def test_demands_need_somebody_who_knows_of_them():
     jobs = shared(0.5, 1.0)
-    with pytest.raises(ValueError, match="the policy chooses GPUs itself and knows nothing else"):
+    with pytest.raises(ValueError, match="not supported by this policy, which chooses GPUs itself"):
         gs.simulate(jobs, CLUSTER, policy="sjf-bco", placement="first-fit")
-    with pytest.raises(ValueError, match="the placement knows nothing but whole GPUs"):
+    with pytest.raises(ValueError, match="the placement supports whole GPUs only"):
         gs.simulate(jobs, CLUSTER, policy="fifo", placement="lwf")
-    with pytest.raises(ValueError, match="the placement knows nothing but whole GPUs"):
+    with pytest.raises(ValueError, match="the placement supports whole GPUs only"):
         gs.simulate(jobs, CLUSTER, policy="fifo", placement=FirstFit())
     tables = gs.Trace.from_columns([0], [5], [1], gpu_share=[0.5], profiles=TABLE)
-    with pytest.raises(ValueError, match="the speed knows nothing of jobs that share a GPU"):
+    with pytest.raises(ValueError, match="the speed does not support jobs that share a GPU"):
         gs.simulate(tables, TYPED, policy="fifo", placement="first-fit", speed="table")
 
 

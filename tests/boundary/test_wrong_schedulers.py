@@ -58,12 +58,12 @@ DEEDS = {
     "start a running job": (start(0, 2, [(1, 3)]), 0, "only a waiting job can start"),
     "start a job that has not arrived": (start(3, 1, [(1, 1)]), 3, "only a waiting job can start"),
     "start a job that is not there": (start(4, 1, [(1, 1)]), 4, "only a waiting job can start"),
-    "start a part of a gang": (start(1, 2, [(1, 3)]), 1, "not the whole gang"),
-    "start a gang on too few GPUs": (start(1, 12, [(1, 15), (2, 15)]), 1, "not the whole gang"),
-    "start a gang without GPUs": (start(1, 12, []), 1, "not the whole gang"),
+    "start a part of a gang": (start(1, 2, [(1, 3)]), 1, "must have all GPUs"),
+    "start a gang on too few GPUs": (start(1, 12, [(1, 15), (2, 15)]), 1, "must have all GPUs"),
+    "start a gang without GPUs": (start(1, 12, []), 1, "must have all GPUs"),
     "start on GPUs in use": (start(1, 12, ALL), 1, "a GPU is not free"),
-    "start on a server below the first": (start(1, 12, [(-1, 15)]), 1, "no such server"),
-    "start on a server beyond the last": (start(1, 12, [(3, 15)]), 1, "no such server"),
+    "start on a server below the first": (start(1, 12, [(-1, 15)]), 1, "unknown server"),
+    "start on a server beyond the last": (start(1, 12, [(3, 15)]), 1, "unknown server"),
     "start on GPUs a server does not have": (start(1, 12, [(1, 31)]), 1, "a GPU is not free"),
     "start on a server named twice": (
         start(1, 12, [(1, 15), (1, 15), (2, 15)]),
@@ -73,13 +73,13 @@ DEEDS = {
     "start on servers out of order": (
         start(1, 12, [(2, 15), (1, 15), (0, HALF)]),
         1,
-        "not the whole gang",
+        "must have all GPUs",
     ),
     "preempt a waiting job": (call("preempt", 1), 1, "only a running job can be preempted"),
     "preempt a job that is not there": (call("preempt", 99), 99, "only a running job can be"),
     "preempt twice": (in_turn(*2 * [call("preempt", 0)]), 0, "only a running job can be preempted"),
     "suspend a waiting job": (call("suspend", 1), 1, "only a running job can be suspended"),
-    "suspend twice": (in_turn(*2 * [call("suspend", 0)]), 0, "is suspended already"),
+    "suspend twice": (in_turn(*2 * [call("suspend", 0)]), 0, "is already suspended"),
     "restore a waiting job": (call("restore", 1), 1, "only a running job can be restored"),
     "restore a job that runs": (call("restore", 0), 0, "only a suspended job can be restored"),
     "start a suspended job": (
@@ -108,7 +108,7 @@ def test_a_wrong_deed_is_refused_with_time_job_and_digest(wrong):
 
 @each("at_us", [1_000_000, 999_999, 0, -1, -(2**63)])
 def test_a_wake_up_must_lie_ahead(at_us):
-    with pytest.raises(gs.InvariantError, match="at 1000000 us: a wake-up must lie ahead"):
+    with pytest.raises(gs.InvariantError, match="at 1000000 us: a wake-up must be in the future"):
         gs.simulate(Wrong.jobs, CLUSTER, policy=Wrong(call("wake", at_us)))
 
 
@@ -164,14 +164,14 @@ def test_a_job_that_has_just_started_cannot_be_preempted_at_once():
 def test_a_resize_is_a_value_error():
     deed = call("resize", 0, Allocation(1, [(1, 1)]))
     with pytest.raises(
-        ValueError, match="resize: job 0 runs under a speed that knows its run time for"
+        ValueError, match="resize: job 0 cannot change its width: the speed is not elastic"
     ):
         gs.simulate(Wrong.jobs, CLUSTER, policy=Wrong(deed))
 
 
 @pytest.mark.parametrize(
     ("gpus", "pieces", "message"),
-    [(1, [(0, 1)], "a pool has no servers"), (13, [], "whole gang"), (0, [], "whole gang")],
+    [(1, [(0, 1)], "must not name servers"), (13, [], "all GPUs of"), (0, [], "all GPUs of")],
 )
 def test_a_pool_is_checked_as_well(gpus, pieces, message):
     jobs = gs.Trace.from_columns([0, 1], [5, 5], [12, 1])
@@ -253,7 +253,7 @@ def test_a_scheduler_that_does_nothing_leaves_jobs_unfinished_and_says_so():
     assert (result.schedule.status == 2).all()
     assert (result.schedule.start_us == -1).all()
     assert result.summary()["num_unfinished"] == 60
-    assert any("60 jobs wait for ever" in warning for warning in result.warnings)
+    assert any("60 jobs wait forever" in warning for warning in result.warnings)
     assert not result.audit().ok
 
 

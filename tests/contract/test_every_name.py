@@ -47,7 +47,7 @@ def test_a_policy_that_departs_from_its_source_says_so_in_a_sentence(info):
         assert len(info.differs) <= 200
 
 
-OF_OUR_OWN = ("Ours", "Baseline.", "Common practice", "Told to be a baseline")
+OF_OUR_OWN = ("Ours", "Baseline.", "Common practice", "Baseline named by")
 """How the source of a policy begins whose rule nobody published."""
 AS_PUBLISHED = {
     "conservative", "easy", "edf", "fifo-skip", "qssf", "serverfilling-srpt", "sgf", "sjf", "srsf",

@@ -38,5 +38,5 @@ def test_deep_queues_of_many_kinds_equal_the_reference(placement):
 def test_a_placement_that_knows_nothing_but_gpus_refuses_demands(placement):
     jobs = [Job(0, SECOND, 1), Job(0, SECOND, 1, cpu_milli=1)]
     for engine in (replay, run_core):
-        with pytest.raises(ValueError, match="nothing but whole GPUs"):
+        with pytest.raises(ValueError, match="supports whole GPUs only"):
             engine(jobs, [(2, "K80")], "fifo", placement)

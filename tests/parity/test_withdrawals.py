@@ -146,8 +146,8 @@ def check_python(run: gs.Simulation) -> gs.Result:
 @pytest.mark.parametrize(
     ("answer", "error", "message"),
     [
-        (False, ValueError, "cannot do without a job that waits"),
-        (None, TypeError, "withdraw must return whether it forgot the job, not None"),
+        (False, ValueError, "cannot remove a waiting job"),
+        (None, TypeError, "withdraw must return a bool \\(whether it removed the job\\), not None"),
     ],
 )
 def test_a_scheduler_in_python_may_refuse(answer, error, message):

@@ -486,7 +486,7 @@ def test_a_type_without_gpus_changes_no_plan():
     assert all(cost is not None for cost, _ in with_none)
     for gpus in (-1, 2**22 + 1):
         with pytest.raises(
-            ValueError, match=f"GPU type 1 has {gpus} GPUs; prices are kept of 0 to 4194304"
+            ValueError, match=f"GPU type 1 has {gpus} GPUs; it must have 0 to 4194304"
         ):
             plan_with_bound(jobs, [4, gpus], 100)
 

@@ -63,5 +63,5 @@ def test_a_run_refuses_a_task_without_gpus_that_came_past_the_checks_of_a_trace(
     cluster = make_cluster([(2, "gpu")])
     servers = _core.Cluster(cluster.server_gpus, cluster.server_type, **cluster.core_columns())
     for policy in ("2d-las", "easy", "srtf", "conservative", "fifo"):
-        with pytest.raises(ValueError, match=r"gpus: row 1 is 0; a job of a run needs at least 1"):
+        with pytest.raises(ValueError, match=r"gpus: row 1 is 0; it must be at least 1"):
             _core.Run(table, servers, _core.RunDescription(policy=policy, placement="first-fit"))

@@ -161,5 +161,5 @@ def _sees_truth(policy: str, trace: Trace) -> bool:
 def _of_filling(jobs: Sequence[Job], cluster: Cluster) -> tuple[str, ...]:
     """What the core says of widths that leave GPUs idle; the reference says nothing."""
     odd = sum(job.gpus.bit_count() != 1 or cluster.num_gpus % job.gpus > 0 for job in jobs)
-    what = "jobs have a width that is no power of two dividing the cluster: the filling is not "
-    return (f"{odd} {what}exact and may leave GPUs idle",) if odd else ()
+    what = "jobs have a number of GPUs that is not a power of two dividing the cluster; the "
+    return (f"{odd} {what}filling is not exact and may leave GPUs idle",) if odd else ()

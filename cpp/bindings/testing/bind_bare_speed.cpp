@@ -16,8 +16,8 @@ namespace {
 constexpr const char* kName = "bare";
 constexpr const char* kAlias = "barer";
 
-/// What a speed has to have and nothing else: it reads no profile and no graph, is not elastic and
-/// takes a gang on several servers to be half as fast.
+/// The minimal speed: it reads no profile and no graph, is not elastic, and runs a job on several
+/// servers at half the speed.
 class BareSpeed final : public Speed {
  public:
   explicit BareSpeed(const Parameters& parameters) : apart_s_(parameters.number("apart_s")) {}
@@ -68,7 +68,7 @@ void bind_bare_speed(py::module_& m) {
       [](const std::vector<std::string>& columns, const std::vector<std::string>& optional) {
         Registry<Speed>::add<BareSpeed>(
             {.name = kName,
-             .summary = "Two iterations' time for a gang on several servers, one on one.",
+             .summary = "Two iterations' time for a job on several servers, one on one.",
              .source = "For tests: what every speed has.",
              .parameters = {{.name = "apart_s",
                              .fallback = 2.0,
@@ -84,8 +84,8 @@ void bind_bare_speed(py::module_& m) {
       },
       py::arg("columns") = std::vector<std::string>{},
       py::arg("optional_columns") = std::vector<std::string>{},
-      "Make the speed ``bare``, as one that reads these columns, and its alias ``barer`` known,\n"
-      "until they are forgotten.");
+      "Register the speed ``bare``, which reads these columns, and its alias ``barer``, until\n"
+      "``forget_bare_speed``.");
   testing.def(
       "forget_bare_speed",
       [] {

@@ -24,7 +24,7 @@ struct Held {
   SlotPlan plan;
 };
 
-/// Lets the claims join one after the other. After every `every` of them the line is made anew.
+/// Lets the claims join one after the other; rebuilds the line after every `every` of them.
 std::vector<Stretches> fill_line(std::int64_t num_gpus, std::int64_t slot_ticks, std::int64_t now,
                                  std::int64_t blocked, const std::vector<GivenClaim>& claims,
                                  std::size_t every, bool is_slow) {

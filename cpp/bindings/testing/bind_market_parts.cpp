@@ -27,7 +27,7 @@ void bind_market_parts(py::module_& m) {
         return category;
       },
       py::arg("least").noconvert(), py::arg("most").noconvert(), py::arg("workers"),
-      py::arg("seed"), "A uniform number of workers for each job, all of them in use.");
+      py::arg("seed"), "Draw uniform numbers of workers for the jobs, with all workers in use.");
   testing.def(
       "count_categories",
       [](const Counts& least, const Counts& most, std::int32_t workers, bool may_idle,
@@ -38,8 +38,8 @@ void bind_market_parts(py::module_& m) {
       },
       py::arg("least").noconvert(), py::arg("most").noconvert(), py::arg("workers"),
       py::arg("may_idle"), py::arg("limit"),
-      "How many categories there are; any number above `limit` if there are more than that.");
-  py::class_<Market::Result>(testing, "ClearedCategory", "What a market made of one category.")
+      "Count the categories; any number above `limit` if there are more.");
+  py::class_<Market::Result>(testing, "ClearedCategory", "The result of a market for one category.")
       .def_readonly("score", &Market::Result::score)
       .def_readonly("lower_bound", &Market::Result::lower_bound)
       .def_readonly("rounds", &Market::Result::rounds)
@@ -57,13 +57,14 @@ void bind_market_parts(py::module_& m) {
         const MatchingMarket::Options options = matching_options(values);
         MarketModel model;
         model.load(problem.problem(), options.goal);
-        if (category.size() != model.num_jobs()) fail_input("category: one number for each job");
+        if (category.size() != model.num_jobs())
+          fail_input("category: must have one number for each job");
         Market market;
         market.begin(model, options.market);
         return market.solve(category, kInfinity);
       },
       py::arg("problem"), py::arg("category"), py::arg("options"),
-      "The market inside one category of the jobs that do not wait.");
+      "Clear the market inside one category of the jobs that do not wait.");
   testing.def(
       "bound_placements",
       [](const MatchingColumns& problem, const Reals& price, const Reals& estimate,
@@ -78,7 +79,7 @@ void bind_market_parts(py::module_& m) {
       },
       py::arg("problem"), py::arg("price").noconvert(), py::arg("estimate").noconvert(),
       py::arg("category"),
-      "Summed seconds that no placement of the category is below, and that none at all is.");
+      "Return lower bounds on the summed seconds: of the category, and of all placements.");
   testing.def(
       "improve_placement",
       [](const MatchingColumns& problem, const Counts& counts,
@@ -94,7 +95,7 @@ void bind_market_parts(py::module_& m) {
         return std::pair(column_of(std::vector(found.begin(), found.end())), exchange.score());
       },
       py::arg("problem"), py::arg("counts").noconvert(), py::arg("options"), py::arg("may_resize"),
-      py::arg("by_pairs"), "Exchanges of workers until none is better, and the score.");
+      py::arg("by_pairs"), "Exchange workers until no exchange is better; return the score too.");
 }
 
 }  // namespace gpusched::bindings

@@ -32,7 +32,7 @@ std::vector<PlanStep> plan_of(const Steps& steps) {
 
 void bind_planner_parts(py::module_& m) {
   py::module_ testing = m.def_submodule("_testing");
-  py::class_<AskedPlan>(testing, "PlanQuery", "A job as the planner of deadlines sees it.")
+  py::class_<AskedPlan>(testing, "PlanQuery", "A job as seen by the deadline planner.")
       .def(py::init([](const Ways& ways, double work, double value, std::int64_t change_us,
                        std::int64_t now_us, std::int64_t deadline_us) {
              AskedPlan asked;
@@ -49,7 +49,7 @@ void bind_planner_parts(py::module_& m) {
            }),
            py::kw_only(), py::arg("ways"), py::arg("work"), py::arg("value"), py::arg("change_us"),
            py::arg("now_us"), py::arg("deadline_us"), "Ways to run: (type, gpus, rate).");
-  py::class_<DeadlinePlanner>(testing, "DeadlinePlanner", "Plans, and what is promised by them.")
+  py::class_<DeadlinePlanner>(testing, "DeadlinePlanner", "Plans and their reserved GPUs.")
       .def(py::init([](const std::vector<std::int64_t>& gpus, std::int64_t slot_us, int quanta) {
              const PlannerOptions options{.slot = Time{slot_us}, .quanta = quanta};
              return std::make_unique<DeadlinePlanner>(options, gpus);

@@ -24,7 +24,7 @@
 namespace gpusched::bindings {
 
 void bind_testing(py::module_& m) {
-  py::module_ testing = m.def_submodule("_testing", "Native pieces, for property tests only.");
+  py::module_ testing = m.def_submodule("_testing", "Native parts, for tests only.");
   py::class_<CutMemo>(testing, "CutMemo")
       .def(py::init<std::size_t>())
       .def("__len__", &CutMemo::size)
@@ -73,7 +73,7 @@ void bind_testing(py::module_& m) {
         machine.add(job, SrptMachine::Work{ticks} * gpus);
       });
 
-  // The bytes in pieces of at most so many, by the processor's instructions or without.
+  // Hashes the bytes in chunks of at most this size, with or without the processor's instructions.
   testing.def(
       "sha256",
       [](const py::bytes& data, std::size_t piece) {
@@ -102,10 +102,11 @@ void bind_testing(py::module_& m) {
   });
   testing.def(
       "take_slow_twins", [](bool takes) { takes_slow_twins = takes; }, py::arg("takes"),
-      "Whether runs that begin from now on, in this process, take the slow twins.");
+      "Set whether later runs of this process use the slow reference implementations.");
   testing.def(
       "take_four_lanes", [](bool takes) { takes_four_lanes = takes && has_four_lanes(); },
-      py::arg("takes"), "Whether loops in this process take four doubles at once, where they can.");
+      py::arg("takes"),
+      "Set whether loops of this process use SIMD (four doubles) where possible.");
   testing.def("value_at_rank", [](const std::vector<double>& values, std::size_t rank) {
     return value_at_rank(values, rank);
   });

@@ -31,7 +31,7 @@ class TimedScheduler final : public Scheduler {
  public:
   TimedScheduler(const std::string& name, const Parameters::Values& values) {
     const auto* entry = Registry<Scheduler>::find(name);
-    if (entry == nullptr) fail_input("policy: '" + name + "' is no registered scheduler");
+    if (entry == nullptr) fail_input("policy: '" + name + "' is not a registered scheduler");
     inner_ = entry->make(entry->info.read("policy " + name, values));
     declare(entry->info.flags);
   }
@@ -63,8 +63,8 @@ class TimedScheduler final : public Scheduler {
   }
 
  private:
-  /// Nanoseconds. Its class is one of Python's, so that the run holds the lock; whoever watches the
-  /// run is not to wait for it until the end.
+  /// Nanoseconds. Python defines its class, so the run holds the lock; a watcher of the run must
+  /// not wait for it until the end.
   std::int64_t decide_unlocked(const State& state, const Instant& instant, Actions& actions) {
     const py::gil_scoped_release unlocked;
     const std::int64_t begin = thread_ns();
@@ -88,8 +88,8 @@ void bind_timing(py::module_& m) {
       .def(py::init<const std::string&, const Parameters::Values&>(), py::arg("name"),
            py::arg("values") = Parameters::Values{})
       .def("times", &TimedScheduler::times,
-           "Of each decision of the last run: when it was made, how many jobs had arrived and\n"
-           "finished at the instant, and the thread's processor time that it took.");
+           "For each decision of the last run: its time, the number of jobs that arrived and\n"
+           "finished at that instant, and the thread's processor time that it took.");
 }
 
 }  // namespace gpusched::bindings

@@ -94,7 +94,7 @@ void bind_waiting_parts(py::module_& m) {
                 [&](ClassId own) { return fits[own]; }, id);
             return found_job(job, id);
           },
-          "With a tree alone: of one group; who was refused must need no more, and fit.");
+          "With a tree only: of one group; a refused job must need no more, and fit.");
 
   py::class_<BackfillJobs>(testing, "BackfillQueue", "Waiting jobs by arrival, of each class.")
       .def(py::init<const OwnedJobTable&, const Cluster&>(), py::keep_alive<1, 2>(),

@@ -12,7 +12,7 @@ class None final : public Contention {
 }  // namespace
 
 GPUSCHED_REGISTER(Contention, None, .name = "none",
-                  .summary = "Every ring has its links to itself.",
+                  .summary = "Each multi-server job gets the full bandwidth of its links.",
                   .source = "Common assumption of placement-aware simulators.",
                   .flags = {Flag::uncontended})
 

@@ -4,7 +4,7 @@
 namespace gpusched {
 namespace {
 
-/// A gang owns of each link the share of the GPUs behind it that it holds, used or not.
+/// A job owns of each link the share of the GPUs behind it that it holds, used or not.
 class Reserved final : public Contention {
  public:
   [[nodiscard]] double share(const LinkUse& use) const override {
@@ -15,7 +15,7 @@ class Reserved final : public Contention {
 }  // namespace
 
 GPUSCHED_REGISTER(Contention, Reserved, .name = "reserved",
-                  .summary = "Each ring owns of a link as much as it holds of the GPUs behind it.",
-                  .source = "Ours, for bounds that depend on a job's own placement alone.")
+                  .summary = "A job's share of a link is its share of the GPUs behind it.",
+                  .source = "Ours, for bounds that depend only on a job's own placement.")
 
 }  // namespace gpusched

@@ -28,16 +28,17 @@ class Shared final : public Contention {
 
 GPUSCHED_REGISTER(
     Contention, Shared, .name = "shared",
-    .summary = "Rings share a link equally and lose f(a, k) = k + a (k - 1) by sharing.",
+    .summary = "Jobs share a link equally; k of them are slowed by f(a, k) = k + a (k - 1).",
     .source = "Wang et al., INFOCOM 2020; Yu et al., MobiHoc 2022.", .flags = {Flag::interacting},
     .parameters = {{.name = "degradation",
                     .fallback = 0.0,
-                    .help = "a: what each further ring on a link costs beyond its equal share",
+                    .help = "a: loss from each further job on a link, beyond its equal share",
                     .minimum = 0,
                     .maximum = 1e6},
                    {.name = "scaling",
                     .fallback = 1.0,
-                    .help = "xi1: how much of the time the rings on a link really meet",
+                    .help = "xi1: fraction of the time in which the jobs on a link communicate "
+                            "at once",
                     .minimum = 1e-9,
                     .maximum = 1}})
 

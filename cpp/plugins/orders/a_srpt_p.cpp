@@ -58,7 +58,7 @@ class RemainingVirtualWorkOrder final : public Order {
 
 GPUSCHED_REGISTER(
     Order, RemainingVirtualWorkOrder, .name = "a-srpt-p",
-    .summary = "Preemptive A-SRPT: least remaining virtual work; a restart must pay for itself.",
+    .summary = "Preemptive A-SRPT: least remaining virtual work; a preemption must pay.",
     .source = "Ours: the order of A-SRPT (a-srpt), with preemption.",
     .flags = {Flag::preemptive, Flag::clairvoyant},
     .preemption = {.one_per_arrival = true, .reason = kNeverOvertaken})

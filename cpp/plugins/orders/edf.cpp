@@ -19,7 +19,7 @@ struct EarliestDeadline {
 using EarliestDeadlineOrder = KeyOrder<EarliestDeadline>;
 GPUSCHED_REGISTER(
     Order, EarliestDeadlineOrder, .name = "edf",
-    .summary = "Earliest deadline first; jobs without a deadline last, in order of submit.",
+    .summary = "Earliest deadline first; jobs without a deadline last, by submit time.",
     .source = "Liu, Layland, Journal of the ACM 20, 1973.",
     .flags = {Flag::preemptive, Flag::deadlines},
     .preemption = {.one_per_arrival = true, .reason = kNeverOvertaken})

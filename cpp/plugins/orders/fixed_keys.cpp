@@ -30,37 +30,36 @@ template <double (*kKey)(const QueueView&, JobId)>
 using FixedKeyOrder = KeyOrder<FixedKey<kKey>>;
 
 GPUSCHED_REGISTER(Order, FixedKeyOrder<fixed_keys::fifo>, .name = "fifo",
-                  .summary = "First come, first served; the head of the line blocks.",
+                  .summary = "First come, first served; strict order (head-of-line blocking).",
                   .source = "Common practice (Slurm without backfill, YARN FIFO).",
                   .flags = {Flag::strict})
 GPUSCHED_REGISTER(Order, FixedKeyOrder<fixed_keys::random>, .name = "random",
-                  .summary = "Jobs in the order of seeded lots: the baseline that knows nothing.",
-                  .source = "Baseline.", .flags = {Flag::skip, Flag::random})
+                  .summary = "Random order (seeded); a baseline.", .source = "Baseline.",
+                  .flags = {Flag::skip, Flag::random})
 GPUSCHED_REGISTER(Order, FixedKeyOrder<fixed_keys::sgf>, .name = "sgf",
-                  .summary = "Smallest gang first, by number of GPUs.",
+                  .summary = "Smallest job first, by number of GPUs.",
                   .source = "Called sjf in the Tiresias simulator (NSDI 2019).",
                   .flags = {Flag::skip})
 GPUSCHED_REGISTER(Order, FixedKeyOrder<fixed_keys::sjf>, .name = "sjf",
-                  .summary = "Shortest job first, by predicted service.",
+                  .summary = "Shortest job first, by predicted run time.",
                   .source = "Conway, Maxwell, Miller, Theory of Scheduling, 1967.",
                   .flags = {Flag::skip, Flag::clairvoyant})
-GPUSCHED_REGISTER(
-    Order, FixedKeyOrder<fixed_keys::spjf>, .name = "spjf",
-    .summary = "Shortest predicted job first; one that does not fit blocks the others.",
-    .source = "Told to be a baseline of Luo et al., INFOCOM 2025; the rule is ours.",
-    .flags = {Flag::strict, Flag::clairvoyant})
-GPUSCHED_REGISTER(
-    Order, FixedKeyOrder<fixed_keys::spwf>, .name = "spwf",
-    .summary = "Smallest predicted workload first; one that does not fit blocks the others.",
-    .source = "Told to be a baseline of Luo et al., INFOCOM 2025; the rule is ours.",
-    .flags = {Flag::strict, Flag::clairvoyant})
+GPUSCHED_REGISTER(Order, FixedKeyOrder<fixed_keys::spjf>, .name = "spjf",
+                  .summary = "Shortest predicted job first; strict order.",
+                  .source = "Baseline named by Luo et al., INFOCOM 2025; the rule is ours.",
+                  .flags = {Flag::strict, Flag::clairvoyant})
+GPUSCHED_REGISTER(Order, FixedKeyOrder<fixed_keys::spwf>, .name = "spwf",
+                  .summary = "Smallest predicted GPU time first; strict order.",
+                  .source = "Baseline named by Luo et al., INFOCOM 2025; the rule is ours.",
+                  .flags = {Flag::strict, Flag::clairvoyant})
 GPUSCHED_REGISTER(Order, FixedKeyOrder<fixed_keys::swf>, .name = "swf",
-                  .summary = "Smallest work first: GPUs times predicted service.",
+                  .summary = "Smallest GPU time first: GPUs times predicted run time.",
                   .source = "The oracle of QSSF: Hu et al., Helios, SC 2021.",
                   .flags = {Flag::skip, Flag::clairvoyant})
-GPUSCHED_REGISTER(Order, FixedKeyOrder<fixed_keys::wspt>, .name = "wspt",
-                  .summary = "Weighted shortest processing time: predicted service over weight.",
-                  .source = "Smith, Naval Research Logistics Quarterly 3, 1956.",
-                  .flags = {Flag::skip, Flag::clairvoyant})
+GPUSCHED_REGISTER(
+    Order, FixedKeyOrder<fixed_keys::wspt>, .name = "wspt",
+    .summary = "Weighted shortest processing time first: predicted run time over weight.",
+    .source = "Smith, Naval Research Logistics Quarterly 3, 1956.",
+    .flags = {Flag::skip, Flag::clairvoyant})
 
 }  // namespace gpusched

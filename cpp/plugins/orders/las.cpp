@@ -18,11 +18,11 @@ struct AttainedService {
 using AttainedServiceOrder = KeyOrder<AttainedService>;
 GPUSCHED_REGISTER(
     Order, AttainedServiceOrder, .name = "las",
-    .summary = "Least attained service first, decided anew each period while a job waits.",
+    .summary = "Least attained service first; decides each period while a job waits.",
     .source = "Nuyens, Wierman, Performance Evaluation 65, 2008; Tiresias, NSDI 2019.",
     .differs =
-        "Jobs with the least service take turns of period_s, where the source has them share the "
-        "machine at every instant.",
+        "Jobs with the least service take turns of period_s; in the source they always share "
+        "the machine.",
     .flags = {Flag::preemptive}, .parameters = {turn_period()})
 
 }  // namespace gpusched

@@ -102,7 +102,7 @@ class DiscreteLas final : public Order {
     return Time{limits_[queue_of(attained)] - attained / view.gpus(job)};
   }
 
-  /// Looks out for a running job; when it has to be told anew.
+  /// Watches a running job; returns when to call again.
   [[nodiscard]] Time watch(const QueueView& view, JobId job) {
     const Time exact = sinks_at(view, job);
     if (exact == kNever) return kNever;
@@ -111,7 +111,7 @@ class DiscreteLas final : public Order {
     return view.now() < from ? from : exact;
   }
 
-  /// Whether this is the first that is asked at a decision.
+  /// Whether this is the first call of a decision.
   bool notes_decision(const QueueView& view) {
     if (remembers()) seen_.resize(view.state().jobs().num_jobs());
     if (view.now() == last_decision_) return false;
@@ -142,8 +142,8 @@ class DiscreteLas final : public Order {
     return seen.entry;
   }
 
-  /// A decision begins: who waits goes behind who runs, each as they stood, then come the newcomers,
-  /// then those that changed queues. One line does for all queues.
+  /// At the start of a decision: running jobs first, then waiting ones, each in their previous
+  /// order, then new jobs, then jobs that changed queues. One line serves all queues.
   void line_up(const QueueView& view, std::span<const JobId> jobs) {
     const State& state = view.state();
     if (has_numbers_) gather_line();
@@ -168,9 +168,9 @@ class DiscreteLas final : public Order {
     }
   }
 
-  // The same line by numbers, which jobs keep while nothing happens to them. Those of who runs
-  // begin at 1. Those of who waits go on both ways from the middle: downwards for who stops, and
-  // upwards by two for each decision, for the newcomers and for who changes queues then.
+  // The same line by numbers, which jobs keep while nothing happens to them. Running jobs are
+  // numbered from 1. Waiting jobs extend in both directions from the middle: downwards for stopped
+  // jobs, and upwards by two per decision, for new jobs and those that change queues.
 
   [[nodiscard]] int decision_bits() const noexcept {
     return lines_up_ ? entry_bits_ - 2 : entry_bits_;
@@ -182,7 +182,7 @@ class DiscreteLas final : public Order {
     return seen_[job].entry >= middle() - num_stopped_;
   }
 
-  /// Gives a job its number at this decision; whether it runs and has not been among those who run.
+  /// Gives a job its number at this decision; returns whether it is newly running.
   bool stand(const State& state, JobId job, std::size_t queue) {
     has_numbers_ = true;
     Seen& seen = seen_[job];
@@ -196,8 +196,8 @@ class DiscreteLas final : public Order {
     return true;
   }
 
-  /// The decision ends: who joins those who run goes behind them, who has stopped goes before those
-  /// who wait, each as they stood. The former.
+  /// At the end of the decision: newly running jobs go behind the running ones, stopped jobs before
+  /// the waiting ones, each in their previous order. Returns the former.
   std::span<const JobId> regroup(const State& state, std::span<const JobId> stopped) {
     joined_.clear();
     joined_.swap(joining_);
@@ -265,8 +265,8 @@ class DiscreteLas final : public Order {
   bool is_floored_;
   double promote_;
   std::vector<Seen> seen_;
-  std::vector<JobId> line_;  // with lines_up_: as they stand, over all queues
-  bool has_numbers_ = false;  // they stand as `entry` says, not as in `line_`
+  std::vector<JobId> line_;  // with lines_up_: in order, over all queues
+  bool has_numbers_ = false;  // ordered by `entry`, not by `line_`
   std::vector<JobId> joining_;
   std::vector<JobId> joined_;
   std::vector<JobId> stopped_;
@@ -302,44 +302,44 @@ GPUSCHED_REGISTER(
     .summary = "Discretised two-dimensional LAS: queues by attained GPU time, FIFO inside.",
     .source = "Gu et al., Tiresias, NSDI 2019; preset lucid: Hu et al., Lucid, ASPLOS 2023.",
     .differs =
-        "A queue is in order of submit and a limit acts at its exact tick, where the authors' program "
-        "puts running jobs first and looks later (preset=tiresias-artefact).",
+        "Queues are ordered by submit and a limit acts at its exact time; the authors' program "
+        "puts running jobs first and checks limits later (preset=tiresias-artefact).",
     .flags = {Flag::preemptive},
     .preemption = {.per_entry = "limits",
-                   .reason = "GPUs are given out anew when something arrives or finishes, at "
-                             "multiples of the period, and as a job that runs passes a limit: once "
-                             "for each, as long as crossing=exact and promote=0."},
+                   .reason = "GPUs are reassigned when a job arrives or finishes, at multiples "
+                             "of the period, and when a running job crosses a limit: once for "
+                             "each limit, with crossing=exact and promote=0."},
     .parameters =
         {{.name = "preset",
           .fallback = std::string("tiresias"),
-          .help = "tiresias: limits 3250/7200; tiresias-artefact: as the authors' program, "
-                  "inside=running, crossing=floored, period_s=0; lucid: as the authors' "
-                  "program, limit 18000, sink=passed, decisions each 60 s, quota=hold, "
-                  "restart=work with 40 s (60 s above 8 GPUs), overrun_s=1",
+          .help = "sets the defaults of other parameters; tiresias: limits 3250/7200; "
+                  "tiresias-artefact: as the authors' program, inside=running, crossing=floored, "
+                  "period_s=0; lucid: as the authors' program, limit 18000, sink=passed, decisions "
+                  "each 60 s, quota=hold, restart=work with 40 s (60 s above 8 GPUs), overrun_s=1",
           .choices = {"tiresias", "tiresias-artefact", "lucid"}},
          {.name = "limits",
           .fallback = NumberList{3250, 7200},
-          .help = "GPU-seconds at which a job sinks into the next queue",
+          .help = "GPU-seconds at which a job is demoted to the next queue",
           .minimum = 1e-6,
           .maximum = 9e9},
          {.name = "inside",
           .fallback = std::string("submit"),
-          .help = "order inside a queue: by submit; by entry into the queue; or running "
-                  "jobs first, each as they stood, and newcomers last",
+          .help = "order inside a queue: by submit; by entry into the queue; or running: "
+                  "running jobs first, in their previous order, new ones last",
           .choices = {"submit", "entry", "running"}},
          {.name = "crossing",
           .fallback = std::string("exact"),
-          .help = "when a decision is asked for as a running job sinks: at the exact tick, "
-                  "or after floor((limit - executed seconds) / GPUs) seconds",
+          .help = "when a running job that crosses a limit causes a decision: exact: at that "
+                  "microsecond; floored: after floor((limit - executed seconds) / GPUs) seconds",
           .choices = {"exact", "floored"}},
          {.name = "sink",
           .fallback = std::string("reached"),
-          .help = "a job sinks once it has reached a limit, or passed it",
+          .help = "whether a job is demoted when it reaches a limit or when it passes it",
           .choices = {"reached", "passed"}},
          {.name = "promote",
           .fallback = 0.0,
-          .help = "back to the first queue once the present wait exceeds this many times "
-                  "the executed time (0: never)",
+          .help = "a job returns to the first queue once its current wait exceeds this many "
+                  "times its executed time (0: never)",
           .minimum = 0,
           .maximum = 1e9},
          turn_period()},

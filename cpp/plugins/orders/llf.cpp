@@ -5,7 +5,7 @@ namespace gpusched {
 
 struct LeastLaxity {
   static constexpr KeyLifetime kLifetime = KeyLifetime::clock;
-  // The laxity of who waits falls below that of who runs.
+  // The laxity of waiting jobs falls below that of running ones.
   static constexpr bool kTakesTurns = true;
 
   double operator()(const QueueView& view, JobId job) const noexcept {
@@ -13,7 +13,7 @@ struct LeastLaxity {
     if (deadline == kNever) return kLastKey;
     return exact_key((deadline - view.now() - view.remaining(job)).count());
   }
-  /// With now, which all have in common, added: it stands while a job waits.
+  /// Plus now, which all jobs share: constant while a job waits.
   static KeyLine line(const QueueView& view, JobId job) noexcept {
     const Time deadline = view.deadline(job);
     if (deadline == kNever) return {kMaxTicks + 1};
@@ -25,13 +25,13 @@ struct LeastLaxity {
 };
 
 using LeastLaxityOrder = KeyOrder<LeastLaxity>;
-GPUSCHED_REGISTER(Order, LeastLaxityOrder, .name = "llf",
-                  .summary = "Least laxity first: time to the deadline less the remaining service.",
-                  .source = "Mok, PhD thesis, MIT, 1983.",
-                  .differs =
-                      "Laxities are compared at events and each period_s while a job waits, where "
-                      "the source compares them at every instant.",
-                  .flags = {Flag::preemptive, Flag::deadlines, Flag::clairvoyant},
-                  .parameters = {turn_period()})
+GPUSCHED_REGISTER(
+    Order, LeastLaxityOrder, .name = "llf",
+    .summary = "Least laxity first: time to the deadline minus the remaining run time.",
+    .source = "Mok, PhD thesis, MIT, 1983.",
+    .differs =
+        "Laxities are compared at events and each period_s while a job waits; in "
+        "the source, at every instant.",
+    .flags = {Flag::preemptive, Flag::deadlines, Flag::clairvoyant}, .parameters = {turn_period()})
 
 }  // namespace gpusched

@@ -16,7 +16,7 @@ struct RemainingWork {
 
 using RemainingWorkOrder = KeyOrder<RemainingWork>;
 GPUSCHED_REGISTER(Order, RemainingWorkOrder, .name = "srsf",
-                  .summary = "Shortest remaining work first: GPUs times remaining service.",
+                  .summary = "Shortest remaining GPU time first: GPUs times remaining run time.",
                   .source = "Gu et al., Tiresias (shortest-gpu), NSDI 2019.",
                   .flags = {Flag::preemptive, Flag::clairvoyant},
                   .preemption = {.one_per_arrival = true, .reason = kNeverOvertaken})

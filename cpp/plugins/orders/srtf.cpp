@@ -17,7 +17,7 @@ struct RemainingService {
 
 using RemainingServiceOrder = KeyOrder<RemainingService>;
 GPUSCHED_REGISTER(Order, RemainingServiceOrder, .name = "srtf",
-                  .summary = "Shortest remaining service first.",
+                  .summary = "Shortest remaining run time first.",
                   .source = "Schrage, Operations Research 16, 1968; Tiresias shortest.",
                   .flags = {Flag::preemptive, Flag::clairvoyant},
                   .preemption = {.one_per_arrival = true, .reason = kNeverOvertaken})

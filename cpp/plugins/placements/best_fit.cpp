@@ -57,10 +57,10 @@ class BestFit final : public DemandPlacement<LeastRoom> {
 
 GPUSCHED_REGISTER(
     Placement, BestFit, .name = "best-fit",
-    .summary = "The server with the least free GPUs that holds the gang; else the fullest first.",
+    .summary = "The fullest server that fits the job; otherwise the fullest servers first.",
     .source = "Johnson, Near-Optimal Bin Packing Algorithms, 1973.",
     .flags = {Flag::demands, Flag::shares, Flag::scatters},
-    .parameters = {PercentOrder::option("where jobs ask for more than whole GPUs, by the mean of "
-                                        "CPU and GPUs that would be left")})
+    .parameters = {PercentOrder::option("if jobs request more than whole GPUs, by the mean of "
+                                        "the CPU and GPUs left")})
 
 }  // namespace gpusched

@@ -12,9 +12,9 @@ constexpr GpuMask block_of(int start, int size, GpuMask all) noexcept {
   return ones << start & all;
 }
 
-/// Aligned blocks of powers of two, split and merged. A gang lies in one block of the next power
-/// of two above its width and takes its lowest free GPUs: those that it leaves are blocks again.
-/// A server whose size is no power of two is the front of the next such block.
+/// Aligned blocks of powers of two, split and merged. A job takes the lowest free GPUs of one block
+/// of the next power of two above its width; the GPUs left form blocks again. A server whose size
+/// is not a power of two is the front of the next such block.
 struct BuddyRule : PackingRule {
   static constexpr Likeness kLikeness = Likeness::masks;
 
@@ -47,8 +47,8 @@ struct BuddyRule : PackingRule {
     return best;
   }
 
-  /// The same where all are powers of two, all blocks of one size at a time: a bit stands for the
-  /// block that starts there.
+  /// The same if all are powers of two, all blocks of one size at a time: a bit marks the start of
+  /// a block.
   [[nodiscard]] static Block smallest_power(GpuMask free, int gpus, int width) noexcept {
     GpuMask blocks = free;
     for (int size = 1; size < width; size *= 2) blocks = merged(blocks, size);
@@ -93,7 +93,7 @@ struct BuddyRule : PackingRule {
   }
 };
 
-/// A gang that no server holds takes idle servers, the largest first, and a block for the rest.
+/// A job that no server holds takes idle servers, the largest first, and a block for the rest.
 class Buddy final : public PackingPlacement<BuddyRule> {
  public:
   void begin(const PlacementSetup& setup) override {
@@ -135,7 +135,7 @@ class Buddy final : public PackingPlacement<BuddyRule> {
 
 GPUSCHED_REGISTER(
     Placement, Buddy, .name = "buddy",
-    .summary = "Aligned blocks of powers of two, the smallest that holds the gang; whole servers.",
+    .summary = "The smallest aligned power-of-two block that fits the job; or whole servers.",
     .source = "Knowlton, CACM 8, 1965; Zhao et al., HiveD, OSDI 2020; ElasticFlow, ASPLOS 2023.",
     .flags = {Flag::demands, Flag::shares, Flag::scatters})
 

@@ -19,9 +19,10 @@ class Consolidated final : public DemandPlacement<LeastFreeGpus> {
 
 }  // namespace
 
-GPUSCHED_REGISTER(Placement, Consolidated, .name = "consolidated",
-                  .summary = "The fewest servers possible, best fit for the remainder, or wait.",
-                  .source = "Jeon et al., ATC 2019 (Philly); Lucid, ASPLOS 2023.",
-                  .flags = {Flag::demands, Flag::shares, Flag::consolidates})
+GPUSCHED_REGISTER(
+    Placement, Consolidated, .name = "consolidated",
+    .summary = "The fewest servers possible, best fit for the remainder; or the job waits.",
+    .source = "Jeon et al., ATC 2019 (Philly); Lucid, ASPLOS 2023.",
+    .flags = {Flag::demands, Flag::shares, Flag::consolidates})
 
 }  // namespace gpusched

@@ -8,7 +8,7 @@
 namespace gpusched {
 namespace {
 
-// A gang that asks for more than a number of GPUs is never spread: kappa counts for the others.
+// A job with CPU or memory requests is never spread: kappa applies to the others.
 class ConsolidatedRelaxed final : public DemandPlacement<LeastFreeGpus> {
  public:
   explicit ConsolidatedRelaxed(const Parameters& parameters) : kappa_(parameters.number("kappa")) {}
@@ -45,11 +45,12 @@ class ConsolidatedRelaxed final : public DemandPlacement<LeastFreeGpus> {
 
 GPUSCHED_REGISTER(
     Placement, ConsolidatedRelaxed, .name = "consolidated-relaxed",
-    .summary = "As consolidated, but up to kappa times the fewest servers, emptiest first.",
+    .summary = "Like consolidated, but up to kappa times the fewest servers, emptiest first.",
     .source = "Gu et al., Tiresias (skew rule), NSDI 2019.", .flags = {Flag::demands, Flag::shares},
     .parameters = {{.name = "kappa",
                     .fallback = 2.0,
-                    .help = "how many times the fewest possible servers a gang may span",
+                    .help = "maximum number of servers of a job, as a multiple of the fewest "
+                            "possible",
                     .minimum = 1,
                     .maximum = 1e9}})
 

@@ -4,7 +4,7 @@
 namespace gpusched {
 namespace {
 
-/// The cluster as one pool: any gang that the free GPUs cover, wherever they are.
+/// The cluster as a single pool: accepts any job that the free GPUs cover.
 class Count final : public Placement {
  public:
   bool place(const Occupancy& free, const Request& request, Allocation& out) override {
@@ -17,7 +17,7 @@ class Count final : public Placement {
 }  // namespace
 
 GPUSCHED_REGISTER(Placement, Count, .name = "count",
-                  .summary = "One pool of GPUs without servers: the idealised cluster.",
+                  .summary = "A single pool of GPUs: ignores servers and locality.",
                   .source = "Common idealisation (Tiresias simulator, scheme count).",
                   .flags = {Flag::pooled, Flag::scatters})
 

@@ -76,14 +76,14 @@ void apply_artefact(Parameters& parameters) {
 
 GPUSCHED_REGISTER(
     Placement, DotProduct, .name = "dot-product",
-    .summary = "The server whose free GPUs, CPU and memory are most like what the gang asks for.",
+    .summary = "The server with the free GPUs, CPU and memory that best match the job's request.",
     .source = "Grandl et al., Tetris, SIGCOMM 2014.",
     .flags = {Flag::demands, Flag::shares, Flag::consolidates},
-    .parameters = {PercentOrder::option("product=least, of CPU and GPUs alone"),
+    .parameters = {PercentOrder::option("product=least, of CPU and GPUs only"),
                    {.name = "product",
                     .fallback = std::string("greatest"),
-                    .help = "which product of what is free and what is asked for wins: greatest, "
-                            "or least, which packs",
+                    .help = "which product of free and requested resources wins: greatest, or "
+                            "least (packs)",
                     .choices = {"greatest", "least"}}},
     .adjust = apply_artefact)
 

@@ -13,7 +13,7 @@
 namespace gpusched {
 namespace {
 
-/// Where fragmentation, by the popularity of what the whole trace asks for, grows least.
+/// The lowest growth of fragmentation, weighted by the frequency of requests in the whole trace.
 struct FgdRule : PackingRule {
   static constexpr bool kIsCostly = true;
   static constexpr bool kStandsByScore = false;
@@ -44,7 +44,7 @@ struct FgdRule : PackingRule {
                             : score_of(own, Capacities::free_milli(free, server));
   }
 
-  /// Servers stand by their CPU, so that one growth is that of many in a row.
+  /// Buckets order servers by CPU, so that one growth holds for many in a row.
   [[nodiscard]] bool has_buckets() const noexcept { return !order.is_asked(); }
   [[nodiscard]] double standing(const Occupancy& free, ServerId server) const noexcept {
     return free.has_demands() ? static_cast<double>(free.free_cpu_milli(server)) : 0;
@@ -99,7 +99,7 @@ struct FgdRule : PackingRule {
     if (order.is_asked()) return PercentOrder::kMost - percent(-growth);
     return growth > 0 ? (growth + step - 1) / step : -(-growth / step);
   }
-  /// Of equal costs the server with the least free GPUs.
+  /// Ties go to the server with the fewest free GPUs.
   [[nodiscard]] static double score_of(std::int64_t cost, std::int64_t free_milli) noexcept {
     return static_cast<double>(cost) * 65536.0 + static_cast<double>(free_milli);
   }
@@ -116,12 +116,13 @@ using Fgd = PackingPlacement<FgdRule>;
 
 }  // namespace
 
-GPUSCHED_REGISTER(Placement, Fgd, .name = "fgd",
-                  .summary = "Where the GPUs that typical jobs of the trace cannot use grow least.",
-                  .source = "Weng et al., Fragmentation Gradient Descent, ATC 2023.",
-                  .flags = {Flag::demands, Flag::shares, Flag::consolidates},
-                  .parameters = {PercentOrder::option(
-                      "by the growth for the 95 % most frequent requests, through a logistic "
-                      "function")})
+GPUSCHED_REGISTER(
+    Placement, Fgd, .name = "fgd",
+    .summary = "Least growth of the free GPUs that typical jobs of the trace cannot use.",
+    .source = "Weng et al., Fragmentation Gradient Descent, ATC 2023.",
+    .flags = {Flag::demands, Flag::shares, Flag::consolidates},
+    .parameters = {
+        PercentOrder::option("by the growth for the 95% most frequent requests, through a logistic "
+                             "function")})
 
 }  // namespace gpusched

@@ -40,7 +40,7 @@ class FirstFit final : public DemandPlacement<AnyServer> {
 
 GPUSCHED_REGISTER(
     Placement, FirstFit, .name = "first-fit",
-    .summary = "The lowest server that holds the gang; else the servers in order of their ids.",
+    .summary = "The first server that fits the job; otherwise the servers in order of ID.",
     .source = "Johnson, Near-Optimal Bin Packing Algorithms, 1973.",
     .flags = {Flag::demands, Flag::shares, Flag::scatters})
 

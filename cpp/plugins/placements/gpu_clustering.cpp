@@ -66,12 +66,12 @@ using GpuClustering = PackingPlacement<GpuClusteringRule>;
 
 }  // namespace
 
-GPUSCHED_REGISTER(Placement, GpuClustering, .name = "gpu-clustering",
-                  .summary = "Servers that have gangs of the same width or share, then idle ones.",
-                  .source = "Xiao et al., Gandiva, OSDI 2018; Weng et al., ATC 2023.",
-                  .flags = {Flag::demands, Flag::shares, Flag::consolidates},
-                  .parameters = {
-                      PercentOrder::option("in that order, by the GPUs in use; all shares have one "
-                                           "shape, jobs without GPUs go anywhere")})
+GPUSCHED_REGISTER(
+    Placement, GpuClustering, .name = "gpu-clustering",
+    .summary = "Servers with jobs of the same size or GPU share first, then idle ones.",
+    .source = "Xiao et al., Gandiva, OSDI 2018; Weng et al., ATC 2023.",
+    .flags = {Flag::demands, Flag::shares, Flag::consolidates},
+    .parameters = {PercentOrder::option("in that order, by the GPUs in use; all shares count "
+                                        "as one size, jobs without GPUs go anywhere")})
 
 }  // namespace gpusched

@@ -36,7 +36,7 @@ struct GpuPackingRule : PackingRule {
     return std::max(PercentOrder::kMost / 2 - ask.workers, PercentOrder::kMost / 3);
   }
 
-  /// What is left of the partly used GPU that a share would go to; 0 where it would be a free one.
+  /// What is left of the partly used GPU for a share; 0 if it would get a free one.
   [[nodiscard]] static int shared_part(const Occupancy& free, ServerId server,
                                        const Ask& ask) noexcept {
     if (!ask.demand.is_share()) return 0;
@@ -56,11 +56,11 @@ using GpuPacking = PackingPlacement<GpuPackingRule>;
 
 GPUSCHED_REGISTER(
     Placement, GpuPacking, .name = "gpu-packing",
-    .summary = "Partly used GPUs first, then free ones of used servers, idle servers last.",
+    .summary = "Partly used GPUs first, then free GPUs of used servers, then idle servers.",
     .source = "Weng et al., MLaaS in the Wild, NSDI 2022.",
     .flags = {Flag::demands, Flag::shares, Flag::consolidates},
     .parameters = {
-        PercentOrder::option("in that order by what is left of a share's GPU, by how many "
-                             "free GPUs are taken, by size; jobs without GPUs anywhere")})
+        PercentOrder::option("in that order: by what is left of a shared GPU, by the number of "
+                             "free GPUs taken, by server size; jobs without GPUs go anywhere")})
 
 }  // namespace gpusched

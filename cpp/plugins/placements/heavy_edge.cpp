@@ -31,16 +31,16 @@ class HeavyEdgePlacement final : public Placement {
 
 GPUSCHED_REGISTER(
     Placement, HeavyEdgePlacement, .name = "heavy-edge",
-    .summary = "Best fit on one server, else few servers with the job graph cut at light edges.",
+    .summary = "Best fit on one server; or few servers, the job graph cut at light edges.",
     .source = "The aim: Luo et al., INFOCOM 2025 (the abstract); the algorithm is ours.",
     .flags = {Flag::scatters},
     .parameters = {{.name = "swaps",
                     .fallback = true,
-                    .help = "exchange replicas between servers where that shortens an iteration"},
+                    .help = "exchange replicas between servers if that shortens an iteration"},
                    {.name = "fill",
                     .fallback = std::string("most-free"),
-                    .help = "a gang that no server holds goes to the servers with the most free "
-                            "GPUs first, or with the fewest: the fragments",
+                    .help = "which servers a multi-server job gets first: those with the most "
+                            "free GPUs, or the fewest (fragments)",
                     .choices = {"most-free", "fewest"}}})
 
 }  // namespace gpusched

@@ -9,8 +9,8 @@
 namespace gpusched {
 namespace {
 
-/// A server with free GPUs. Its load is the share of its GPUs that are busy; the greatest
-/// candidate is the least loaded server, then the lowest.
+/// A server with free GPUs. Its load is the share of its GPUs that are busy; the greatest candidate
+/// is the least loaded server, then the lowest.
 struct Candidate {
   ServerId id;
   int num_free;
@@ -67,10 +67,9 @@ class LoadCursor {
   Candidate current_{-1, 0, 1};
 };
 
-/// Least workload first. Gangs are exclusive, so a free GPU has no work of its own and its load
-/// is that of its server. A narrow gang takes GPU by GPU where the load is least at that moment,
-/// its own GPUs counted in; a wide one all free GPUs of the least loaded servers, so that it
-/// spans few of them.
+/// Least workload first. GPUs are not shared, so a free GPU has the load of its server. A small job
+/// takes GPU by GPU on the server with the lowest load at that moment, its own GPUs included; a
+/// large one takes all free GPUs of the least loaded servers, so that it spans few of them.
 class Lwf final : public Placement {
  public:
   explicit Lwf(const Parameters& parameters) : kappa_(parameters.integer("kappa")) {}
@@ -121,11 +120,11 @@ class Lwf final : public Placement {
 
 GPUSCHED_REGISTER(
     Placement, Lwf, .name = "lwf",
-    .summary = "Least workload first: up to kappa GPUs one by one, wider gangs server by server.",
+    .summary = "Least workload first: by GPU up to kappa GPUs, by server for larger jobs.",
     .source = "Wang, Shi, Wang, Chu, 2020 (arXiv 2002.10105).", .flags = {Flag::scatters},
     .parameters = {{.name = "kappa",
                     .fallback = std::int64_t{1},
-                    .help = "the widest gang whose GPUs are taken one by one",
+                    .help = "largest job size (GPUs) placed GPU by GPU",
                     .minimum = 1,
                     .maximum = 2147483647.0}})
 

@@ -50,8 +50,8 @@ struct RandomRule : PackingRule {
   std::uint64_t counter = 0;
 };
 
-/// A uniform set of free GPUs, drawn one after the other without replacement. Reads every server:
-/// a baseline, not a fast path.
+/// A uniform set of free GPUs, drawn without replacement. Reads every server: a baseline, not a
+/// fast path.
 class Random final : public DemandPlacement<RandomRule> {
  public:
   void begin(const PlacementSetup& setup) override {

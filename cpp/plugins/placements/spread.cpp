@@ -56,7 +56,7 @@ class Spread final : public DemandPlacement<MostFreeGpus> {
 }  // namespace
 
 GPUSCHED_REGISTER(Placement, Spread, .name = "spread",
-                  .summary = "One GPU at a time on the server with the most free GPUs.",
+                  .summary = "One GPU at a time, each on the server with the most free GPUs.",
                   .source = "Kubernetes LeastAllocated; the opposite of consolidation.",
                   .flags = {Flag::demands, Flag::shares, Flag::scatters})
 

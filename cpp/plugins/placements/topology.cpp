@@ -11,7 +11,7 @@
 namespace gpusched {
 namespace {
 
-/// The server with the least room in all resources.
+/// The server with the least free capacity over all resources.
 struct TightServer : PackingRule {
   void begin(const PlacementSetup& setup) { capacities = Capacities(setup.state.cluster()); }
 
@@ -27,8 +27,8 @@ struct TightServer : PackingRule {
   Capacities capacities;
 };
 
-/// The tree of domains, all servers under one root where there is none, and how much each domain
-/// could take. What is counted is up to who fills in `capacity`: GPUs, or whole servers.
+/// The tree of domains (a single root if there is none), with the capacity of each domain. The
+/// caller fills in `capacity` in its own unit: GPUs, or whole servers.
 class DomainTree {
  public:
   void begin(const Cluster& cluster) {
@@ -58,7 +58,7 @@ class DomainTree {
                      [&](std::int32_t a, std::int32_t b) { return depth(a) > depth(b); });
   }
 
-  /// What each server could take: `count(server)`, and what the domains could.
+  /// The capacity of each server, `count(server)`, and of the domains.
   template <class Count>
   void fill(Count count) {
     for (ServerId server = 0; server < num_servers_; ++server) {
@@ -128,8 +128,8 @@ class DomainTree {
   std::vector<std::int32_t> holding_;
 };
 
-/// A gang that one server holds goes where it fits best; else to the smallest domain that holds
-/// it, and there to as few parts of it as possible, down to the servers.
+/// A job that one server holds goes where it fits best; a larger one goes to the smallest domain
+/// that holds it, and there to as few parts of it as possible, down to the servers.
 class Topology final : public DemandPlacement<TightServer> {
  public:
   void begin(const PlacementSetup& setup) override {
@@ -156,8 +156,8 @@ class Topology final : public DemandPlacement<TightServer> {
   }
 
  private:
-  /// Wide gangs take whole servers of one size and a server for the rest, or what they ask of each,
-  /// all in one domain.
+  /// Large jobs take whole servers of one size and a server for the rest, or `gpus_per_node` of
+  /// each, all in one domain.
   bool place_demand(const Occupancy& free, const Request& request, Allocation& out) {
     const Ask node = packer_.each(request, packer_.start(free, request, out));
     if (request.gpus <= node.workers) {
@@ -203,10 +203,9 @@ class Topology final : public DemandPlacement<TightServer> {
 
 }  // namespace
 
-GPUSCHED_REGISTER(
-    Placement, Topology, .name = "topology",
-    .summary = "The smallest domain that holds the gang: a server, a rack, a block; inside alike.",
-    .source = "Kueue, topology-aware scheduling (BestFit).",
-    .flags = {Flag::demands, Flag::shares, Flag::scatters})
+GPUSCHED_REGISTER(Placement, Topology, .name = "topology",
+                  .summary = "The smallest topology domain that fits the job, at each level.",
+                  .source = "Kueue, topology-aware scheduling (BestFit).",
+                  .flags = {Flag::demands, Flag::shares, Flag::scatters})
 
 }  // namespace gpusched

@@ -21,14 +21,14 @@
 namespace gpusched {
 namespace {
 
-/// The order in which a virtual machine, as fast as the whole cluster, would complete the jobs;
-/// and a gang that communicates much waits a while for a placement that keeps it together.
+/// The order in which a virtual machine, as fast as the whole cluster, would complete the jobs; a
+/// network-heavy job waits up to a limit for a placement that keeps it together.
 ///
-/// Jobs of one width, set of types and model are of one kind: they fit, and are well placed,
-/// alike. Under `skip` each kind waits in a line of its own, under `strict` all jobs in one; only
-/// the head of a line is looked at. What a head was refused it is refused until GPUs are given
-/// back, so that without a finish only new heads are looked at, and those whose patience ends. The
-/// patience is the job's own: it runs on while another of its line is ahead.
+/// Jobs with the same width, type set and model form a kind: they fit, and are well placed, on the
+/// same GPUs. Under `skip` each kind has its own line, under `strict` all jobs share one; only line
+/// heads are examined. A refused head stays refused until GPUs are released, so without a finish
+/// only new heads and heads whose patience ends are examined. A job's patience runs on while it is
+/// behind another.
 class ASrpt final : public Scheduler {
  public:
   explicit ASrpt(const Parameters& parameters)
@@ -168,7 +168,7 @@ class ASrpt final : public Scheduler {
   void admit(const State& state, JobId job) {
     jobs_[job] = {kind_of(state, job), true};
     ++num_held_;
-    // In GPU ticks, of which the machine does as many per tick as there are GPUs.
+    // In GPU ticks; the machine does one per GPU and tick.
     const std::int64_t ticks = ceil_ticks(duration(state, kinds_[jobs_[job].kind], job));
     machine_.add(job, SrptMachine::Work{ticks} * state.jobs().gpus(job));
   }
@@ -280,8 +280,8 @@ class ASrpt final : public Scheduler {
     return false;
   }
 
-  /// Seconds per iteration on `allocation_` if its links were cut up among the GPUs behind them;
-  /// on the fewest servers the least ones.
+  /// Seconds per iteration on `allocation_` if its links were divided among the GPUs behind them;
+  /// on the fewest servers, the minimum.
   [[nodiscard]] double judge(const State& state, const Kind& kind, JobId job) {
     if (allocation_.pieces.size() <= kind.fewest_servers) return kind.least_s;
     finder_->find(allocation_.pieces, allocation_.gpus, crossings_);
@@ -315,8 +315,8 @@ class ASrpt final : public Scheduler {
   std::vector<Kind> kinds_;
   std::map<std::tuple<ClassId, std::int32_t, std::int32_t>, KindId> kind_of_;
   std::vector<Line> lines_;
-  std::vector<LineId> fresh_;    // that have a new head, or whose patience ends
-  std::vector<LineId> patient_;  // whose head waits for a good placement
+  std::vector<LineId> fresh_;  // with a new head, or one at the end of its patience
+  std::vector<LineId> patient_;  // with a head that waits for a good placement
   std::vector<JobId> gone_;  // taken back since the last decision, from the machine
   std::vector<Candidate> candidates_;
   std::vector<Crossing> crossings_;
@@ -332,59 +332,57 @@ class ASrpt final : public Scheduler {
 
 GPUSCHED_REGISTER(
     Scheduler, ASrpt, .name = "a-srpt",
-    .summary = "Follows one virtual server under SRPT; gangs that communicate much may wait.",
+    .summary = "Follows one virtual server under SRPT; network-heavy jobs may wait.",
     .source =
         "Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563): the abstract; details are ours.",
     .differs =
-        "Kinds of jobs pass each other (scan=skip) and an idle cluster starts a job early (idle), of "
-        "which the abstract tells nothing; queue=work leaves the order of completion that it has.",
+        "Jobs of different classes pass each other (scan=skip) and an idle cluster starts a job "
+        "early (idle); the abstract mentions neither. queue=work replaces its order of completion.",
     .flags = {Flag::clairvoyant},
     .parameters = {
         {.name = "scan",
          .fallback = std::string("skip"),
-         .help = "strict stops at the first job that cannot start, skip goes on with the others "
-                 "but those of its width, GPU types and model",
+         .help = "strict: stop at the first job that cannot start; skip: go on, but not with "
+                 "jobs of the same size, GPU types and model",
          .choices = {"skip", "strict"}},
         {.name = "queue",
          .fallback = std::string("fifo"),
-         .help = "how those wait that the virtual machine has completed: 'fifo': in that order; "
-                 "'work': the least virtual work first",
+         .help = "order of the jobs that the virtual machine has completed: 'fifo': by "
+                 "completion; 'work': least virtual work first",
          .choices = {"fifo", "work"}},
         {.name = "wait",
          .fallback = std::string("work"),
-         .help = "what tau counts in: 'work': virtual work; 'loss': the predicted time that the "
-                 "placement at hand would cost over a good one",
+         .help = "unit of tau: 'work': virtual work; 'loss': predicted extra time of the "
+                 "available placement over a good one",
          .choices = {"work", "loss"}},
         {.name = "tau",
          .fallback = 1.0,
-         .help = "how many times its virtual work, or that loss, a gang that communicates much "
-                 "waits for a good placement",
+         .help = "longest wait of a network-heavy job for a good placement, as a multiple of "
+                 "its virtual work or of that loss",
          .minimum = 0,
          .maximum = 1e6},
         {.name = "heavy",
          .fallback = 1.5,
-         .help = "a gang communicates much if its iterations can take this many times their "
-                 "least",
+         .help = "a job is network-heavy if its iterations can take this many times their minimum",
          .minimum = 1,
          .maximum = 1e9},
         {.name = "near",
          .fallback = 1.1,
-         .help = "a placement is good if iterations take at most this many times their least",
+         .help = "a placement is good if iterations take at most this many times their minimum",
          .minimum = 1,
          .maximum = 1e9},
         {.name = "idle",
          .fallback = true,
-         .help = "while none waits that the virtual machine has completed, start the one that it "
-                 "runs"},
+         .help = "while no job completed by the virtual machine waits, start the one that it runs"},
         {.name = "fill",
          .fallback = std::string("fewest"),
-         .help = "where a gang that communicates little goes: 'fewest': to the servers with the "
-                 "fewest free GPUs; 'most-free': where the placement puts it",
+         .help = "where other jobs go: 'fewest': to the servers with the fewest free GPUs; "
+                 "'most-free': where the placement puts them",
          .choices = {"fewest", "most-free"}},
         {.name = "work",
          .fallback = std::string("min"),
-         .help = "what virtual work counts with: 'min': iterations on a good placement; 'low': "
-                 "the bound that no placement beats",
+         .help = "iteration time in virtual work: 'min': on a good placement; 'low': the lower "
+                 "bound over all placements",
          .choices = {"min", "low"}}})
 
 }  // namespace gpusched

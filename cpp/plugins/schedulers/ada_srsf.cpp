@@ -18,17 +18,17 @@
 namespace gpusched {
 namespace {
 
-/// Smallest work first, and a gang over several servers waits rather than meet the wrong rings.
+/// Smallest GPU time first; a multi-server job waits if its links are too busy.
 ///
-/// A gang whose ring finds every link empty is always admitted. So nothing waits for ever: on an
-/// idle cluster the first job in order can be placed (else it was rejected at its arrival) and no
-/// link has a ring. The finish that empties the cluster is followed by such a decision.
+/// A job with only idle links is always admitted. So no job waits forever: on an idle cluster
+/// the first job in order can be placed (else it was rejected at its arrival) and no link is used.
+/// The finish that empties the cluster is followed by such a decision.
 ///
-/// Jobs of one width, set of types and profile are of one kind: they send equally much per tick of
-/// service, so the smallest of them has the least left to send, and where the rule refuses it,
-/// it refuses the others. A decision that refuses one leaves out those of its kind behind it.
-/// Without a finish neither GPUs nor links were given back, and only arrivals are looked at. So
-/// a decision looks at the heads of the kinds that are narrow enough, not at the queue.
+/// Jobs with the same width, type set and profile form a kind: they send equally much per tick of
+/// service, so the smallest of them has the least left to send, and if the rule refuses it, it
+/// refuses the others. A decision that refuses one skips the later ones of its kind. Without a
+/// finish neither GPUs nor links were released, and only arrivals are examined. So a decision looks
+/// at the heads of the kinds that are narrow enough, not at the queue.
 class AdaSrsf final : public Scheduler {
  public:
   explicit AdaSrsf(const Parameters& parameters)
@@ -105,7 +105,7 @@ class AdaSrsf final : public Scheduler {
     KeyedJob job;
     KindId kind;
 
-    /// For a heap with the least job on top.
+    /// For a heap with the lowest job on top.
     friend bool operator<(const Candidate& a, const Candidate& b) noexcept { return b.job < a.job; }
   };
 
@@ -182,12 +182,12 @@ class AdaSrsf final : public Scheduler {
     return true;
   }
 
-  /// What the job has left to send, by the prediction, in millionths of a byte.
+  /// The data that the job has left to send, by the prediction, in millionths of a byte.
   [[nodiscard]] static double left(const State& state, const Ring& ring) {
     return ring.bytes_per_s * key_of(state.remaining(ring.job));
   }
 
-  /// What the class is offered as long as nothing starts. The placement gives all its jobs the
+  /// The GPUs that the class is offered until a job starts. The placement gives all its jobs the
   /// same servers unless it says otherwise.
   const Offer& offer_to(const State& state, JobId job, ClassId id) {
     Offer& offer = offers_[id];
@@ -251,7 +251,7 @@ class AdaSrsf final : public Scheduler {
   std::vector<Candidate> candidates_;
   std::vector<Crossing> crossings_;
   Allocation allocation_;
-  JobId offered_to_ = kNoJob;  // whom `allocation_` is for
+  JobId offered_to_ = kNoJob;  // the job of `allocation_`
   std::uint64_t decision_ = 0;
   std::uint64_t version_ = 0;  // counts decisions and starts
 };
@@ -260,27 +260,26 @@ class AdaSrsf final : public Scheduler {
 
 GPUSCHED_REGISTER(
     Scheduler, AdaSrsf, .name = "ada-srsf",
-    .summary = "Smallest work first; a gang over several servers waits if its links are too busy.",
+    .summary = "Smallest GPU time first; a multi-server job waits if its links are too busy.",
     .source = "Wang, Shi, Wang, Chu, 2020 (arXiv 2002.10105).",
     .differs =
-        "A job is judged once, as it starts, by all that it has to send, where the paper judges each "
-        "message; by default as if sharing a link cost nothing (degradation=0).",
+        "Each job is judged once, at its start, by all data it has to send (the paper judges "
+        "each message), and by default as if sharing a link were free (degradation=0).",
     .flags = {Flag::clairvoyant},
     .parameters = {
         {.name = "sharers",
          .fallback = std::int64_t{2},
-         .help = "the most rings that may share a link, the new one among them",
+         .help = "maximum number of multi-server jobs that share a link, including the new one",
          .minimum = 1,
          .maximum = 2147483647.0},
         {.name = "rule",
          .fallback = std::string("adadual"),
-         .help = "'adadual': share only if the new ring has little to send beside each one "
-                 "there; 'count': share up to the limit",
+         .help = "'adadual': share only if the new job has little to send compared with each "
+                 "job on the link; 'count': share up to the limit",
          .choices = {"adadual", "count"}},
         {.name = "degradation",
          .fallback = 0.0,
-         .help = "a in the threshold 1 / (2 (1 + a)) of adadual: the loss that sharing a link "
-                 "brings",
+         .help = "a in the threshold 1 / (2 (1 + a)) of adadual: the loss from sharing a link",
          .minimum = 0,
          .maximum = 1e6}})
 

@@ -13,10 +13,10 @@
 namespace gpusched {
 namespace {
 
-/// GPU after GPU goes to the job that comes out of a pass over all of them, in which two are
-/// compared at a time. Of two, the longer one goes on if the GPU adds more to its throughput, as a
-/// part of what it then has, than to that of the shorter one, as a part of what it has now: the
-/// shorter one will have ended by then, and leave its GPUs to the other.
+/// Each GPU goes to the winner of a pass over all jobs that compares two at a time. The longer job
+/// wins if the GPU adds more to its throughput, relative to that with the GPU, than to that of the
+/// shorter one, relative to that without: the shorter one will end first, and leave its GPUs to the
+/// other.
 class Afs final : public GpuByGpu {
  public:
   explicit Afs(const Parameters& parameters) : GpuByGpu(parameters.seconds("period_s")) {}
@@ -50,7 +50,7 @@ class Afs final : public GpuByGpu {
   }
 
  private:
-  /// A job without GPUs, and the least that it could have.
+  /// A job without GPUs, and its minimum width.
   struct Newcomer {
     Ref<ElasticJobs::Job> job;
     Configuration least;
@@ -58,7 +58,7 @@ class Afs final : public GpuByGpu {
 
   [[nodiscard]] bool give_out_to_few(const State& state) override {
     if (!regrows_) return false;
-    width_growth_.take_up_changed(state, jobs_);  // who came
+    width_growth_.take_up_changed(state, jobs_);  // arrivals
     return width_growth_.give_out(state, jobs_, *stop_);
   }
 
@@ -137,11 +137,11 @@ class Afs final : public GpuByGpu {
 
 GPUSCHED_REGISTER(
     Scheduler, Afs, .name = "afs",
-    .summary = "GPU by GPU to whom comes out of comparing two jobs after the other.",
-    .source = "Hwang, Kim, Kim, Shin, Park, NSDI 2021: AFS-L, as another program spells it.",
+    .summary = "Gives out GPUs one at a time, each to the winner of pairwise job comparisons.",
+    .source = "Hwang, Kim, Kim, Shin, Park, NSDI 2021: AFS-L, as implemented in another program.",
     .differs =
-        "Who gains nothing has no further GPU, jobs grow on one type, and no restart is "
-        "begun that does not pay; the text of the paper was not read.",
+        "A job that gains nothing gets no further GPU, jobs grow on one type, and no job "
+        "restarts unless it pays. Written without access to the paper.",
     .flags = {Flag::preemptive, Flag::elastic, Flag::clairvoyant},
     .preemption = GpuByGpu::preemption(), .parameters = Afs::parameters())
 

@@ -18,9 +18,9 @@
 namespace gpusched {
 namespace {
 
-/// Matches jobs to GPU types and to places in their queues, counted from the last: a job that is
-/// k-th from the end delays k jobs, itself among them, so k times its time there is what it adds to
-/// the sum of completion times. A type is as many machines as it holds gangs of the mean width.
+/// Matches jobs to GPU types and to positions in their queues, counted from the last: the k-th job
+/// from the end delays k jobs, including itself, so it adds k times its time there to the sum of
+/// completion times. A type counts as one machine per job of mean width that fits.
 class AlloX final : public Scheduler {
  public:
   explicit AlloX(const Parameters& parameters)
@@ -31,19 +31,19 @@ class AlloX final : public Scheduler {
   static std::vector<ParameterInfo> parameters() {
     return {{.name = "period_s",
              .fallback = 360.0,
-             .help = "seconds between matchings; between them only idle GPUs are given out (0: "
+             .help = "seconds between matchings; in between, only idle GPUs are given out (0: "
                      "match at every event)",
              .minimum = 0,
              .maximum = 1e9,
              .least_positive = 1},
             {.name = "window",
              .fallback = std::int64_t{128},
-             .help = "jobs matched together, those with the least GPU time left",
+             .help = "number of jobs matched together: those with the least remaining GPU time",
              .minimum = 1,
              .maximum = 1024},
             {.name = "preempt",
              .fallback = true,
-             .help = "match running jobs anew as well, at the price of their restarts"}};
+             .help = "also match running jobs, at the cost of restarts"}};
   }
 
   void begin(const Setup& setup) override {
@@ -150,7 +150,7 @@ class AlloX final : public Scheduler {
       const int place = (column - queue->begin) / queue->machines + 1;
       matches_.push_back({place, rows_[row]->id, configuration(*rows_[row], type), rows_[row]});
     }
-    // Who has the most behind it runs first.
+    // The job with the most jobs behind it runs first.
     std::sort(matches_.begin(), matches_.end());
   }
 
@@ -189,7 +189,7 @@ class AlloX final : public Scheduler {
     }
   }
 
-  /// What is left goes to jobs that wait for no other type.
+  /// Leftover GPUs go to jobs that wait for no other type.
   void fill(ElasticJobs::Job& job) {
     if (!job.wanted.empty()) return;
     const auto matched = type_of_.find(job.id);
@@ -212,7 +212,7 @@ class AlloX final : public Scheduler {
   std::map<JobId, int> type_of_;  // of the jobs of the last matching
   WaitingLine waiting_;
   std::vector<Ref<ElasticJobs::Job>> arrived_;
-  std::vector<WaitingLine::Entry> line_;  // those that run and whose GPUs were taken back
+  std::vector<WaitingLine::Entry> line_;  // running jobs with reclaimable GPUs
   std::vector<Ref<ElasticJobs::Job>> rows_;
   std::vector<Queue> queues_;
   std::vector<double> cost_;
@@ -223,17 +223,17 @@ class AlloX final : public Scheduler {
 
 GPUSCHED_REGISTER(
     Scheduler, AlloX, .name = "allox",
-    .summary = "Jobs matched to GPU types and places in their queues, for the least mean JCT.",
+    .summary = "Matches jobs to GPU types and queue positions to minimise the mean JCT.",
     .source = "Le, Sun, Chowdhury, Liu, AlloX, EuroSys 2020.",
     .differs =
-        "A type is as many machines as it holds gangs of the mean width, where the paper has one "
-        "job a machine; idle GPUs go to waiting jobs between matchings, and nothing is fair over time.",
+        "A type counts as one machine per job of mean size that fits (the paper: one job per "
+        "machine); idle GPUs go to waiting jobs between matchings; no fairness over time.",
     .flags = {Flag::preemptive, Flag::clairvoyant},
     .preemption =
         {.period = "period_s",
          .reason =
-             "Jobs that run are matched anew at multiples of the period only; between them what "
-             "is idle is given out."},
+             "Running jobs are rematched only at multiples of the period; in between, only idle "
+             "GPUs are given out."},
     .parameters = AlloX::parameters())
 
 }  // namespace gpusched

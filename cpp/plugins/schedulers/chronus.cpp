@@ -17,7 +17,7 @@ class Chronus final : public PromisingScheduler {
   static std::vector<ParameterInfo> parameters() {
     return {{.name = "lease_s",
              .fallback = 600.0,
-             .help = "seconds of a lease: jobs change at multiples of it",
+             .help = "seconds of a lease: jobs start and stop at its multiples",
              .minimum = 1,
              .maximum = 1e9}};
   }
@@ -27,18 +27,16 @@ class Chronus final : public PromisingScheduler {
 
 GPUSCHED_REGISTER(
     Scheduler, Chronus, .name = "chronus",
-    .summary = "Leases set aside for jobs with deadlines, by slack; best effort fills the rest.",
+    .summary = "Reserves leases for jobs with deadlines, by slack; best-effort jobs fill the rest.",
     .source = "Gao, Ye, Sun, Wen, Zhang, Chronus, SoCC 2021.",
     .differs =
-        "Sets leases aside early and by slack; the authors' program takes the last ones, those of wide "
-        "jobs first, and asks an integer program (chronus-leases). No job is profiled.",
+        "Reserves early leases, by slack; the authors' program takes the latest ones, of large "
+        "jobs first, and solves an integer program (chronus-leases). No job is profiled.",
     .flags = {Flag::preemptive, Flag::deadlines, Flag::clairvoyant},
-    .preemption =
-        {.at_arrivals = true,
-         .at_finishes = true,
-         .period = "lease_s",
-         .reason =
-             "It decides when something arrives or finishes and at the boundaries of leases."},
+    .preemption = {.at_arrivals = true,
+                   .at_finishes = true,
+                   .period = "lease_s",
+                   .reason = "It decides when a job arrives or finishes and at lease boundaries."},
     .parameters = Chronus::parameters())
 
 }  // namespace gpusched

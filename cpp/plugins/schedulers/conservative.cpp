@@ -14,10 +14,10 @@
 namespace gpusched {
 namespace {
 
-/// Every waiting job holds a reservation of a number of GPUs that no later job may delay: where all
-/// may run on the same types in one profile, else in one of each set of types. One that is due and
-/// finds no place floats: it wants its GPUs from now on until it starts. The first of those is promised
-/// servers, as the head of a line is under `easy`.
+/// Every waiting job holds a reservation of a number of GPUs that no later job may delay: in one
+/// profile if all jobs may use the same types, else in one per set of types. A due reservation
+/// without a placement floats: it claims its GPUs from now on until the job starts. The first
+/// floating job is promised servers, like the first waiting job under `easy`.
 class Conservative final : public Scheduler {
  public:
   void begin(const Setup& setup) override {
@@ -59,7 +59,7 @@ class Conservative final : public Scheduler {
     if (due_.empty()) head_.rest();
   }
 
-  /// What it had reserved is free, as if a job had ended early.
+  /// Its reservation is released, as if a job had ended early.
   [[nodiscard]] bool withdraw(const State& state, JobId job) override {
     const Time length = state.jobs().estimate(job);
     const int gpus = state.jobs().gpus(job);
@@ -77,7 +77,7 @@ class Conservative final : public Scheduler {
   }
 
  private:
-  /// One that is due: `at` stays as it is, and says who is tried first.
+  /// A due reservation: `at` does not change, and gives the order of attempts.
   struct Reservation {
     JobId job;
     Time at;
@@ -94,7 +94,7 @@ class Conservative final : public Scheduler {
       typed_.reserve(head_.running(), arrived, is_early, *control_);
       return;
     }
-    // Who runs for longer than estimated does so until the next tick, whenever one asks.
+    // Jobs that exceed their estimate are expected to end at the next tick, at any time.
     const Time now = state.now();
     const std::int64_t overdue = head_.running().sum_until(now);
     future_.profile().take(now, now + kTick, overdue);
@@ -125,13 +125,13 @@ class Conservative final : public Scheduler {
       }
       drop_started();
     }
-    // What is due and did not start is tried again at the next event: nothing changes before.
+    // Due reservations that did not start are retried at the next event: nothing changes before.
     if (first_future() != kNever) actions.wake(first_future());
   }
 
   [[nodiscard]] Time first_future() const { return is_typed_ ? typed_.first() : future_.first(); }
 
-  /// Puts those from there on in order; the first of which some are new.
+  /// Sorts the reservations from there on; the first of which some are new.
   std::vector<Reservation>::iterator merge_new(std::vector<Reservation>::iterator added) {
     if (added == due_.end()) return added;
     const auto first = std::upper_bound(due_.begin(), added, *added);
@@ -210,7 +210,7 @@ class Conservative final : public Scheduler {
   std::vector<Reservation> due_;     // by instant and JobId
   std::vector<std::size_t> started_;  // of these, in a decision
   HeadReservation head_;
-  std::vector<Time> longest_;  // of each class: who is longer cannot start now
+  std::vector<Time> longest_;  // by class: longer jobs cannot start now
   Allocation allocation_;
   bool has_gap_ = false;  // a reservation was given up since the last decision
 };

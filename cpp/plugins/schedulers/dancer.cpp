@@ -62,31 +62,33 @@ class Dancer final : public Scheduler {
     return {
         {.name = "preset",
          .fallback = std::string("full"),
-         .help = "count-only: each job keeps to its fastest GPU type; type-only: each job keeps "
-                 "its width; constant-price: prices=constant; theory: prices=theory in whole "
-                 "slots, without replan, fill and retry",
+         .help = "sets the defaults of other parameters; count-only: each job stays on its "
+                 "fastest GPU type; type-only: each job keeps its number of GPUs; "
+                 "constant-price: prices=constant; theory: prices=theory in whole slots, "
+                 "without replan, fill and retry",
          .choices = {"full", "count-only", "type-only", "constant-price", "theory"}},
         {.name = "slot_s",
          .fallback = 300.0,
-         .help = "seconds between changes of GPUs",
+         .help = "seconds of a slot: GPUs change at slot boundaries",
          .minimum = 1,
          .maximum = 1e6},
         {.name = "prices",
          .fallback = std::string("market"),
-         .help = "what prices grow between as GPUs are promised: 'density': bounds on the value "
-                 "of a GPU slot to the jobs so far; 'market': the same, but not from below the "
-                 "price at which the jobs of late would just have been served; 'theory': the "
-                 "bounds of the competitive ratio; 'constant': always the lower one of 'density'",
+         .help = "range in which prices grow as GPUs are reserved: 'density': bounds on the "
+                 "value of a GPU slot to the jobs so far; 'market': the same, but at least the "
+                 "price at which recent jobs would just have been served; 'theory': the bounds "
+                 "of the competitive ratio; 'constant': always the lower bound of 'density'",
          .choices = {"market", "density", "theory", "constant"}},
         {.name = "supply",
          .fallback = 0.5,
-         .help = "with prices=market: the part of the GPUs that the jobs of late would just have "
-                 "filled; less than all, for jobs in haste use more than the least GPU time",
+         .help = "with prices=market: the fraction of the GPUs that recent jobs would just have "
+                 "filled; below 1, because urgent jobs use more than the minimum GPU time",
          .minimum = 0.01,
          .maximum = 10},
         {.name = "decay",
          .fallback = 0.98,
-         .help = "with prices=market: how much less the jobs of the slot before count",
+         .help = "with prices=market: the weight of the previous slot's jobs relative to this "
+                 "slot's",
          .minimum = 0,
          .maximum = 1},
         {.name = "elastic",
@@ -94,36 +96,36 @@ class Dancer final : public Scheduler {
          .help = "what of its GPUs a job may change: their number and type, one of them, or "
                  "neither",
          .choices = {"both", "number", "type", "none"}},
-        {.name = "replan",
-         .fallback = true,
-         .help = "look for cheaper plans for jobs that have one"},
+        {.name = "replan", .fallback = true, .help = "look for cheaper plans for admitted jobs"},
         {.name = "replans",
          .fallback = std::int64_t{4},
-         .help = "of how many jobs in each slot, in turn",
+         .help = "number of admitted jobs to replan per slot (round robin)",
          .minimum = 0,
          .maximum = 1e6},
-        {.name = "fill", .fallback = true, .help = "jobs get GPUs of a slot beyond their plans"},
+        {.name = "fill",
+         .fallback = true,
+         .help = "give GPUs left idle in a slot to jobs that can use them"},
         {.name = "retry",
          .fallback = true,
-         .help = "offer jobs again that were turned down, while their deadlines can be met"},
+         .help = "reconsider jobs that were not admitted while their deadlines can be met"},
         {.name = "retries",
          .fallback = std::int64_t{16},
-         .help = "to how many jobs in each slot, in turn",
+         .help = "number of jobs to reconsider per slot (round robin)",
          .minimum = 0,
          .maximum = 1e6},
         {.name = "exchange",
          .fallback = true,
-         .help = "a job that finds no room in the present slot takes the GPUs of jobs that keep "
-                 "their promises without them"},
+         .help = "a job without room in the current slot takes GPUs of jobs that meet their "
+                 "deadlines without them"},
         {.name = "whole_slots", .fallback = false, .help = "plans begin and end with whole slots"},
         {.name = "quanta",
          .fallback = std::int64_t{640},
-         .help = "into how many parts, at most, a job's work is cut to plan it",
+         .help = "maximum number of parts into which a job's work is divided for planning",
          .minimum = 1,
          .maximum = 1e5},
         {.name = "segments",
          .fallback = std::int64_t{32},
-         .help = "into how many parts, at most, the time to its deadline is cut",
+         .help = "maximum number of parts into which the time to its deadline is divided",
          .minimum = 1,
          .maximum = 1e4}};
   }
@@ -161,7 +163,7 @@ class Dancer final : public Scheduler {
   [[nodiscard]] std::vector<std::string> warnings() const override {
     if (book_.num_broken == 0) return {};
     return {"dancer: " + std::to_string(book_.num_broken) +
-            " jobs that were admitted missed their deadlines"};
+            " admitted jobs missed their deadlines"};
   }
 
  private:
@@ -175,19 +177,19 @@ class Dancer final : public Scheduler {
 
 GPUSCHED_REGISTER(
     Scheduler, Dancer, .name = "dancer",
-    .summary = "Admits jobs whose deadlines are worth the GPUs; number and type both change.",
+    .summary =
+        "Admits jobs with a value above the price of their GPUs; changes number and type of GPUs.",
     .source =
         "Zhang, Luo, Sun, Yu, Li, IEEE TCC 13(2), 2025: the abstract; the mathematics is ours.",
     .differs =
-        "The defaults carry no competitive ratio, as the paper's rule does; preset=theory has one, in "
-        "whole slots, without second offers, exchanges and idle GPUs beyond the plans.",
+        "The defaults have no competitive ratio, unlike the paper's rule; preset=theory has "
+        "one, in whole slots, without reconsidering, exchanges and GPUs beyond the plans.",
     .flags = {Flag::preemptive, Flag::clairvoyant, Flag::elastic, Flag::deadlines},
     .preemption =
         {.at_arrivals = true,
          .period = "slot_s",
-         .reason =
-             "A job that arrives may take GPUs of others; all else changes at the boundaries of slots, "
-             "and between them what is idle is given out."},
+         .reason = "A job that arrives may take GPUs of others; everything else changes at slot "
+                   "boundaries, and in between only idle GPUs are given out."},
     .parameters = Dancer::parameters(), .adjust = apply_dancer_preset)
 
 }  // namespace gpusched

@@ -84,9 +84,9 @@ class Easy final : public Scheduler {
     }
     if (line_.size() == 1 || is_full(state)) return;
     head_.track(state);
-    // Ends that come as expected leave the head's reservation as it is, and so do starts that
-    // end before it. Where nothing ended or started either, none of the jobs passed over before
-    // fits now, and only the newcomers are judged.
+    // Ends at the expected time keep the reservation of the first waiting job, and so do starts
+    // that end before it. If nothing else ended or started, no skipped job fits now, and only new
+    // jobs are judged.
     const bool stands = reserved_for_ == head && first_end() > state.now();
     const bool is_still = stands && is_settled_ && !instant.has_released;
     is_settled_ = true;
@@ -121,8 +121,8 @@ class Easy final : public Scheduler {
   }
 
   void start(const State& state, JobId job, Actions& actions) {
-    // A pool's reservation counts with later ends (see HeadReservation). Among servers they may
-    // move the head's placement, and any start the placement of who was passed over.
+    // In a pool, the reservation counts later ends (see HeadReservation). On servers, these may
+    // change the reserved placement, and any start may change the placement of skipped jobs.
     if (!is_pooled_) {
       is_settled_ = false;
       if (state.now() + state.jobs().estimate(job) > head_.shadow_time()) reserved_for_ = kNoJob;
@@ -199,26 +199,25 @@ class Easy final : public Scheduler {
 
 }  // namespace
 
-GPUSCHED_REGISTER(Scheduler, Easy, .name = "easy",
-                  .summary = "EASY backfilling: later jobs start if the head's start is unharmed.",
-                  .source = "Lifka, The ANL/IBM SP Scheduling System, JSSPP 1995.",
-                  .flags = {Flag::estimate},
-                  .parameters = {{.name = "extra",
-                                  .fallback = true,
-                                  .help = "a later job that outlives a reserved start may begin on "
-                                          "GPUs that the reservation leaves over; false: only jobs "
-                                          "that end by then begin"},
-                                 {.name = "depth",
-                                  .fallback = std::int64_t{1},
-                                  .help = "how many waiting jobs hold a reservation; each beyond "
-                                          "the first takes time that grows with the running jobs "
-                                          "and the other reservations",
-                                  .minimum = 1,
-                                  .maximum = 1e3},
-                                 {.name = "backfill",
-                                  .fallback = std::string("submit"),
-                                  .help = "the order in which the jobs behind the reservations are "
-                                          "tried: by submit, or the shortest estimate first",
-                                  .choices = {"submit", "shortest"}}})
+GPUSCHED_REGISTER(
+    Scheduler, Easy, .name = "easy",
+    .summary = "EASY backfilling: a later job may start if it does not delay the first.",
+    .source = "Lifka, The ANL/IBM SP Scheduling System, JSSPP 1995.", .flags = {Flag::estimate},
+    .parameters = {{.name = "extra",
+                    .fallback = true,
+                    .help = "a later job may run past a reserved start on GPUs that the "
+                            "reservation leaves free; false: only jobs that end by then may start"},
+                   {.name = "depth",
+                    .fallback = std::int64_t{1},
+                    .help = "number of waiting jobs with a reservation; each "
+                            "beyond the first takes time that grows with the "
+                            "running jobs and the other reservations",
+                    .minimum = 1,
+                    .maximum = 1e3},
+                   {.name = "backfill",
+                    .fallback = std::string("submit"),
+                    .help = "order in which the jobs behind the reservations are "
+                            "tried: by submit, or shortest estimate first",
+                    .choices = {"submit", "shortest"}}})
 
 }  // namespace gpusched

@@ -49,7 +49,7 @@ class EdfFastest final : public Scheduler {
   }
 
  private:
-  /// It goes on as it is while that is left and nothing faster.
+  /// The job keeps its GPUs while they are left for it and nothing faster is.
   static void limit_to_held(const ElasticJobs::Job& job, Hysteresis& limits) {
     if (job.is_mixed() || job.held.size() != 1) return limits.forbid();
     bool is_known = false;
@@ -70,7 +70,7 @@ class EdfFastest final : public Scheduler {
   void give_best(ElasticJobs::Job& job) {
     const Configuration* best = jobs_.fastest(job, std::numeric_limits<int>::max());
     if (best == nullptr) return;
-    // Of two equally fast ones the job keeps what it holds.
+    // Between two equally fast ones the job keeps its own.
     if (!job.held.empty() && job.held_rate >= best->rate && jobs_.keep(job)) return;
     jobs_.give(job, *best);
   }
@@ -85,13 +85,12 @@ class EdfFastest final : public Scheduler {
 
 GPUSCHED_REGISTER(
     Scheduler, EdfFastest, .name = "edf-fastest",
-    .summary = "Earliest deadline first, each job on the fastest GPUs that are left.",
+    .summary = "Earliest deadline first, each job on the fastest GPUs left.",
     .source = "Ours: edf (Liu, Layland 1973) with a choice of GPU types.",
     .flags = {Flag::preemptive, Flag::elastic, Flag::deadlines},
     .preemption = {
         .at_arrivals = true,
         .at_finishes = true,
-        .reason =
-            "It decides when something arrives or finishes, and else only while nothing runs."})
+        .reason = "It decides when a job arrives or finishes, otherwise only while no job runs."})
 
 }  // namespace gpusched

@@ -17,10 +17,9 @@
 namespace gpusched {
 namespace {
 
-/// In the order of deadlines each job takes the greatest width that is left, though a narrower one
-/// be faster. GPUs are given out at most once in a slot, whole seconds apart. With admission a job is
-/// turned down if it or one before it would then miss its deadline, as far as one can tell
-/// beforehand.
+/// In the order of deadlines each job takes the largest width that is left, even if a smaller one
+/// is faster. GPUs are given out at most once per slot, whole seconds apart. With admission, a job
+/// is not admitted if it or one before it would then miss its deadline, as far as predictable.
 class EdfGreatest final : public Scheduler {
  public:
   explicit EdfGreatest(const Parameters& parameters)
@@ -49,7 +48,7 @@ class EdfGreatest final : public Scheduler {
     jobs_.open(state, instant);
     came_.insert(came_.end(), instant.arrived.begin(), instant.arrived.end());
     if (jobs_.empty()) return;
-    // The end of a job that was turned down moves nobody else.
+    // The end of a job that was not admitted affects no other job.
     is_due_ = is_due_ || line_.size() < num_before || !came_.empty() || line_.empty();
     if (!is_due_) return;
     if (const Time at = next_decision(state.now()); state.now() < at) {
@@ -79,7 +78,7 @@ class EdfGreatest final : public Scheduler {
   [[nodiscard]] std::vector<std::string> warnings() const override {
     if (num_broken_ == 0) return {};
     return {"edf-greatest: " + std::to_string(num_broken_) +
-            " jobs that were admitted missed their deadlines"};
+            " admitted jobs missed their deadlines"};
   }
 
  private:
@@ -131,7 +130,7 @@ class EdfGreatest final : public Scheduler {
     if (turned_down_.erase(id) == 0) line_.erase({state.jobs().deadline(id), id});
   }
 
-  /// All that came, at once where nobody is turned down.
+  /// All arrivals, at once without admission.
   void line_up(const State& state) {
     entries_.clear();
     for (const JobId id : came_) entries_.push_back({state.jobs().deadline(id), id});
@@ -237,7 +236,8 @@ class EdfGreatest final : public Scheduler {
     waiting_.update(jobs_.touched(), key_by(state));
   }
 
-  /// It goes on as it is while that is left and nothing wider, or as wide and faster.
+  /// The job keeps its GPUs while they are left for it and nothing wider, or equally wide and
+  /// faster, is.
   static void limit_to_held(const ElasticJobs::Job& job, Hysteresis& limits) {
     if (job.is_mixed()) return limits.forbid();
     const Configuration held{job.held_type(), job.held_gpus(), job.held_rate};
@@ -259,7 +259,7 @@ class EdfGreatest final : public Scheduler {
       if (jobs_.fits(job, known) && is_wider(known, best)) best = &known;
     }
     if (best == nullptr) return;
-    // Of two that are as wide and as fast it keeps the one that it holds.
+    // Between two that are equally wide and fast, the job keeps its own.
     const bool holds_as_good = job.held_gpus() == best->gpus && job.held_rate >= best->rate;
     if (holds_as_good && jobs_.keep(job)) return;
     jobs_.give(job, *best);
@@ -288,25 +288,25 @@ class EdfGreatest final : public Scheduler {
 
 GPUSCHED_REGISTER(
     Scheduler, EdfGreatest, .name = "edf-greatest",
-    .summary = "Earliest deadline first, each job on the greatest width that is left; once a slot.",
+    .summary =
+        "Earliest deadline first, each job on as many GPUs as are left for it; once per slot.",
     .source = "The rule of edf and edf-accessctrl in the program of ElasticFlow, ASPLOS 2023.",
     .differs =
-        "Waits for its slot where nothing runs, too; the program, which knows that no job is to come, "
-        "gives out GPUs at once after the last submission.",
+        "Waits for its slot even if no job runs; the program knows when no more jobs will come, "
+        "and gives out GPUs at once after the last submission.",
     .flags = {Flag::preemptive, Flag::elastic, Flag::deadlines},
     .preemption =
         {.least_run = "slot_s",
-         .reason =
-             "GPUs are given out at most once in a slot, and only then does a job start or stop."},
+         .reason = "GPUs are given out at most once per slot, and jobs start and stop only then."},
     .parameters = {{.name = "slot_s",
                     .fallback = 60.0,
-                    .help = "seconds for which GPUs are given out at least",
+                    .help = "seconds of a slot: the minimum time between reallocations",
                     .minimum = 1,
                     .maximum = 1e9},
                    {.name = "admission",
                     .fallback = false,
-                    .help = "turn a job down if it or another would then miss its deadline; it is "
-                            "best effort then",
+                    .help = "do not admit a job if it or another would then miss its deadline; "
+                            "it becomes best effort",
                     .flags = {Flag::clairvoyant}}})
 
 }  // namespace gpusched

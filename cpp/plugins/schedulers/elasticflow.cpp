@@ -18,18 +18,18 @@ class ElasticFlow final : public PromisingScheduler {
   static std::vector<ParameterInfo> parameters() {
     return {{.name = "slot_s",
              .fallback = 300.0,
-             .help = "seconds of a slot: GPUs are promised for whole ones",
+             .help = "seconds of a slot: GPUs are reserved for whole slots",
              .minimum = 1,
              .maximum = 1e9},
             {.name = "types",
              .fallback = std::string("ordered"),
-             .help = "ordered: on the type where the job needs the fewest GPU slots; pinned: each "
-                     "job on the type where it is fastest, and on no other",
+             .help = "ordered: the type on which the job needs the fewest GPU slots; pinned: "
+                     "only the type on which it is fastest",
              .choices = {"ordered", "pinned"}},
             {.name = "admission",
              .fallback = std::string("single"),
-             .help = "single: each job as it comes; batch: all jobs of a slot as it ends, and none "
-                     "of them if one cannot be met, as the authors' program",
+             .help = "single: each job at its arrival; batch: all jobs of a slot at its end, "
+                     "and none of them if one cannot be met, as in the authors' program",
              .choices = {"single", "batch"}}};
   }
 };
@@ -38,17 +38,16 @@ class ElasticFlow final : public PromisingScheduler {
 
 GPUSCHED_REGISTER(
     Scheduler, ElasticFlow, .name = "elasticflow",
-    .summary = "The least share that meets each deadline, and spare GPUs where they save most.",
+    .summary = "The minimum share that meets each deadline; spare GPUs where they save most.",
     .source = "Gu et al., ElasticFlow, ASPLOS 2023; the choice of types is ours.",
     .differs =
-        "What spare GPUs save is estimated, where the paper plans anew; a job stays on one type, and "
-        "one that is turned down runs as best effort, on no more GPUs than its own.",
+        "The saving of spare GPUs is estimated (the paper replans); a job stays on one type, "
+        "and one that is not admitted runs as best effort, on no more GPUs than requested.",
     .flags = {Flag::preemptive, Flag::elastic, Flag::deadlines, Flag::clairvoyant},
-    .preemption =
-        {.at_arrivals = true,
-         .at_finishes = true,
-         .period = "slot_s",
-         .reason = "It decides when something arrives or finishes and at the boundaries of slots."},
+    .preemption = {.at_arrivals = true,
+                   .at_finishes = true,
+                   .period = "slot_s",
+                   .reason = "It decides when a job arrives or finishes and at slot boundaries."},
     .parameters = ElasticFlow::parameters())
 
 }  // namespace gpusched

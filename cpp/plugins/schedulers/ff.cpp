@@ -15,11 +15,11 @@ class FirstFitGangs final : public GpuBindingScheduler {
 
 GPUSCHED_REGISTER(
     Scheduler, FirstFitGangs, .name = "ff",
-    .summary =
-        "The lowest GPUs of the lowest servers, under a cap on busy time. Chooses GPUs itself.",
+    .summary = "First fit: the lowest-numbered GPUs under a cap on busy time. Chooses GPUs itself.",
     .source = "Baseline of Yu, Ji, Rajan, Liu, MobiHoc 2022.",
     .differs =
-        "A run has no cap on busy time, where the paper plans a batch under the tightest: theta_s sets one.",
+        "No cap on busy time unless theta_s sets one; the paper plans a batch under the "
+        "tightest cap.",
     .flags = {Flag::places, Flag::offline}, .parameters = GpuBindingScheduler::parameters(false))
 
 }  // namespace gpusched

@@ -29,7 +29,7 @@ class Gandiva final : public Scheduler {
   static std::vector<ParameterInfo> parameters() {
     return {{.name = "slice_s",
              .fallback = 60.0,
-             .help = "seconds of a slice: jobs take turns at its multiples",
+             .help = "seconds of a time slice: jobs take turns at its multiples",
              .minimum = 1,
              .maximum = 1e9}};
   }
@@ -101,13 +101,13 @@ class Gandiva final : public Scheduler {
     // Else restarts that are longer than a slice could be all that jobs do.
     const bool has_paying = is_anybody_paying(state);
     if (!has_paying) share_servers(state);
-    // Who pays for a restart has had no turn yet.
+    // A job that still pays for a restart has had no turn.
     for (auto& [kind, own] : classes_) {
       own.sets.take_turns([&](JobId job) { return has_paying && state.is_restarting(job); });
     }
   }
 
-  /// Who runs there may have to stop.
+  /// The jobs running there may have to stop.
   void close(const State& state, TurnSet& set) {
     for (const JobId job : set.running) ran_.push_back({job, set.name});
     free_.give_back(state.cluster(), std::move(set.servers));
@@ -134,7 +134,7 @@ class Gandiva final : public Scheduler {
     }
   }
 
-  /// Sets are filled but for one gang, then others are begun while there are servers.
+  /// Sets are filled except for one job, then new ones are opened while there are servers.
   bool place(const State& state, const JobKind& kind, RoundRobinGroups& sets, JobId job) {
     stop_->count(1);
     const bool has_room = !sets.empty() && sets.first().line.size() + 1 < sets.first().capacity;
@@ -167,7 +167,7 @@ class Gandiva final : public Scheduler {
     }
   }
 
-  /// Then all jobs of the class are dealt out anew.
+  /// Then all jobs of the class are dealt out again.
   void expand(const State& state, const JobKind& kind, RoundRobinGroups& sets, std::int64_t num) {
     std::vector<ServerSet> more;
     for (; num > 0; --num) {
@@ -280,7 +280,7 @@ class Gandiva final : public Scheduler {
   std::map<JobKind, Class> classes_;
   std::vector<Turn> turns_;  // of each JobId
   std::uint64_t next_name_ = 1;
-  Time paid_by_{0};  // restarts of all who have run so far
+  Time paid_by_{0};  // restarts of all jobs that have run so far
   // Of the present decision.
   std::vector<Changed> changed_;
   std::vector<Ran> ran_;
@@ -291,15 +291,16 @@ class Gandiva final : public Scheduler {
 
 GPUSCHED_REGISTER(
     Scheduler, Gandiva, .name = "gandiva",
-    .summary = "Time slices: jobs of one width take turns on servers of their own.",
-    .source = "Xiao et al., Gandiva, OSDI 2018, as a baseline in the program of ElasticFlow.",
+    .summary = "Time slices: jobs of one size take turns on servers of their own.",
+    .source = "Xiao et al., Gandiva, OSDI 2018, as the baseline in ElasticFlow's program.",
     .differs =
-        "The rules are those of ElasticFlow's program, without packing and profiles; its "
-        "charges at each decision, and its GPUs idle until the next arrival, are left out.",
+        "The rules of ElasticFlow's program, without packing and profiles, and without its "
+        "charge at each decision and its idling of GPUs until the next arrival.",
     .flags = {Flag::preemptive, Flag::places},
     .preemption = {.period = "slice_s",
                    .reason =
-                       "Jobs take turns, and sets change hands, at multiples of the slice only."},
+                       "Jobs take turns, and GPUs move between sets, only at multiples of the "
+                       "slice."},
     .parameters = Gandiva::parameters())
 
 }  // namespace gpusched

@@ -15,10 +15,11 @@ class LeastBusyGangs final : public GpuBindingScheduler {
 
 GPUSCHED_REGISTER(
     Scheduler, LeastBusyGangs, .name = "ls",
-    .summary = "The GPUs with the least work bound to them, under a cap. Chooses GPUs itself.",
+    .summary = "The least busy GPUs under a cap on busy time. Chooses GPUs itself.",
     .source = "Baseline of Yu, Ji, Rajan, Liu, MobiHoc 2022.",
     .differs =
-        "A run has no cap on busy time, where the paper plans a batch under the tightest: theta_s sets one.",
+        "No cap on busy time unless theta_s sets one; the paper plans a batch under the "
+        "tightest cap.",
     .flags = {Flag::clairvoyant, Flag::places, Flag::offline},
     .parameters = GpuBindingScheduler::parameters(false))
 

@@ -27,7 +27,7 @@ namespace {
 // The market's descent, see its options: the next decision goes on from there.
 constexpr std::int64_t kEffort = 4'000;
 
-/// Places all active jobs anew by a matching market over classes of equal GPUs, at arrivals and
+/// Reassigns all active jobs by a matching market over classes of equal GPUs, at arrivals and
 /// finishes; the run's placement chooses the GPUs.
 class Matching final : public Scheduler {
  public:
@@ -51,49 +51,49 @@ class Matching final : public Scheduler {
   static std::vector<ParameterInfo> parameters() {
     return {{.name = "widths",
              .fallback = std::string("elastic"),
-             .help = "own: jobs keep their widths though the speed would allow others",
+             .help = "own: jobs keep their number of GPUs even if the speed is elastic",
              .choices = {"elastic", "own"}},
             {.name = "focus",
              .fallback = std::int64_t{2},
-             .help = "0: the sum of completion times if nothing changed any more counts; c >= 1: "
-                     "the jobs with the least left get most, the j-th of n from the last "
-                     "(j / n)^c - ((j - 1) / n)^c",
+             .help = "0: minimise the sum of completion times if nothing changed any more; c >= "
+                     "1: favour jobs with the least remaining time, with weight (j / n)^c - ((j "
+                     "- 1) / n)^c for the j-th of n from the last",
              .minimum = 0,
              .maximum = 16},
             {.name = "draws",
              .fallback = std::int64_t{59},
-             .help = "categories drawn for a decision (59: one of the best 5 % with 95 %); where "
-                     "types do not add up a search over widths follows instead",
+             .help = "compositions (worker counts by job) drawn per decision (59: one of the best "
+                     "5% with 95%); if types do not add up, a search over widths is used instead",
              .minimum = 1,
              .maximum = 1e6},
             {.name = "sampling",
              .fallback = std::string("seeded"),
-             .help = "which categories: seeds and draws around a rule, or uniform draws",
+             .help = "which compositions: seeds and draws around a rule, or uniform draws",
              .choices = {"seeded", "uniform"}},
             {.name = "valuation",
              .fallback = std::string("iterated"),
-             .help =
-                 "what a GPU is worth to a job: the JCT it saves, iterated or once, or its rate",
+             .help = "value of a GPU to a job: the JCT it saves, iterated or one pass, or its raw "
+                     "rate",
              .choices = {"iterated", "one-pass", "raw"}},
             {.name = "beta",
              .fallback = 1.0,
-             .help = "1: mean JCT alone; less: Jain's fairness counts as well",
+             .help = "weight of the mean JCT; below 1, Jain's fairness index counts for the rest",
              .minimum = 0,
              .maximum = 1},
             {.name = "guard",
              .fallback = 0.25,
-             .help = "part of an equal number of GPUs that every job gets at least",
+             .help = "minimum share of every job, as a fraction of an equal split of the GPUs",
              .minimum = 0,
              .maximum = 1},
             {.name = "hysteresis",
              .fallback = 0.03,
-             .help = "the old placement stays unless the score improves by more than this part",
+             .help = "keep the old placement unless the score improves by more than this fraction",
              .minimum = 0,
              .maximum = 0.999},
             {.name = "period_s",
              .fallback = 0.0,
-             .help = "seconds between decisions; between them only idle GPUs are given out (0: at "
-                     "arrivals and finishes)",
+             .help = "seconds between decisions; in between, only idle GPUs are given out (0: "
+                     "decide at arrivals and finishes)",
              .minimum = 0,
              .maximum = 1e9,
              .least_positive = 1}};
@@ -159,7 +159,7 @@ class Matching final : public Scheduler {
     if (period_ > Time{0}) actions.wake(next_multiple(state.now(), period_));
   }
 
-  /// What all of the below comes to where a market has nothing to choose.
+  /// The result of all steps below if a market has no choice.
   void decide_own_widths(const State& state, const Instant& instant, Actions& actions) {
     own_widths_.open(state, instant);
     if (own_widths_.empty()) return;
@@ -176,8 +176,9 @@ class Matching final : public Scheduler {
     wake(state, actions);
   }
 
-  /// Who takes part: those with the least GPU time left, as far as each can have its least width.
-  /// Jobs that are settling, and all that run where no decision is due, stay where they are.
+  /// Chooses the participants: the jobs with the least remaining GPU time, as long as each can have
+  /// its minimum width. Jobs that are settling, and all running jobs if no decision is due, keep
+  /// their GPUs.
   void choose(const State& state, bool is_due) {
     capacity_.clear();
     for (const GpuClass& own : jobs_.classes()) capacity_.push_back(own.gpus);
@@ -209,8 +210,8 @@ class Matching final : public Scheduler {
     for (std::size_t own = 0; own < capacity_.size(); ++own) capacity_[own] -= counts_[own];
   }
 
-  /// A gang that no type alone holds, where types do not add up, gets GPUs before the market:
-  /// those it has, or of the classes it can use in their order. False if there are too few.
+  /// A job that no single type holds, if types do not add up, gets GPUs before the market: those it
+  /// has, or those of its usable classes in order. False if there are too few.
   bool take_several(const State& state, Row job) {
     counts_.assign(capacity_.size(), 0);
     jobs_.count_held(state, job_at(job), counts_);
@@ -235,7 +236,7 @@ class Matching final : public Scheduler {
     return parts_;
   }
 
-  /// GPUs of these types for those who take part.
+  /// GPUs of these types for the participants.
   [[nodiscard]] std::int64_t usable(TypeMask types) const {
     std::int64_t gpus = 0;
     for (std::size_t own = 0; own < capacity_.size(); ++own) {
@@ -285,7 +286,7 @@ class Matching final : public Scheduler {
                   jobs_.is_additive() ? options_ : start_options());
   }
 
-  /// Of a market whose matching is where another search begins.
+  /// Options of a market that starts another search.
   [[nodiscard]] MatchingMarket::Options start_options() const {
     MatchingMarket::Options options = options_;
     options.draws = 1;
@@ -324,7 +325,7 @@ class Matching final : public Scheduler {
     }
   }
 
-  /// Whom the market gave nothing, or no more because all others would have had to move.
+  /// Jobs that got nothing in the market, or got no more because all others would have had to move.
   void offer_idle(const State& state) {
     MatchingJobs::InOrder jobs = jobs_.in_order();
     for (std::size_t offers = 0;
@@ -380,17 +381,17 @@ class Matching final : public Scheduler {
 
 GPUSCHED_REGISTER(
     Scheduler, Matching, .name = "matching",
-    .summary = "A matching market of jobs and GPU types, cleared in sampled categories.",
+    .summary = "A matching market of jobs and GPU types, cleared for sampled worker counts.",
     .source = "Liu, Wang, Huang, Pan, IEEE TPDS 35(6), 2024: the abstract; details are ours.",
     .differs =
-        "A decision favours the jobs with the least left (focus=2), where the abstract has the mean "
-        "JCT, which is focus=0.",
+        "A decision favours the jobs with the least remaining time (focus=2); the abstract "
+        "minimises the mean JCT (focus=0).",
     .flags = {Flag::preemptive, Flag::elastic, Flag::clairvoyant},
     .preemption =
         {.period = "period_s",
          .reason =
-             "Jobs that run are placed anew at multiples of the period only; between them what is "
-             "idle is given out."},
+             "Running jobs are placed again only at multiples of the period; in between, only "
+             "idle GPUs are given out."},
     .parameters = Matching::parameters())
 
 }  // namespace gpusched

@@ -9,8 +9,8 @@
 namespace gpusched {
 namespace {
 
-/// Each job gets its least width, the job with the least left first; then GPU after GPU goes to
-/// the job whose time left it shortens most.
+/// Each job gets its minimum width, the job with the least remaining time first; then each further
+/// GPU goes to the job whose remaining time it shortens most.
 class Optimus final : public GpuByGpu {
  public:
   explicit Optimus(const Parameters& parameters)
@@ -20,13 +20,13 @@ class Optimus final : public GpuByGpu {
     return {period(600.0),
             {.name = "step",
              .fallback = std::string("one"),
-             .help = "how a job grows: GPU by GPU, or to the next power of two; gains are compared "
-                     "per GPU",
+             .help = "step by which a job grows: one GPU, or to the next power of two; gains "
+                     "are compared per GPU",
              .choices = {"one", "double"}}};
   }
 
  private:
-  /// What one step would bring a job.
+  /// The gain of a job from one step.
   struct Step {
     double gain;  // seconds of its time left, per GPU added
     Ref<ElasticJobs::Job> job;
@@ -41,7 +41,7 @@ class Optimus final : public GpuByGpu {
   void give_out(const State& state) override {
     give_least(state);
     steps_.clear();
-    // Who pays for a restart was not touched.
+    // Jobs that still pay for a restart were not touched.
     for (ElasticJobs::Job* job : jobs_.touched()) {
       stop_->count(kStepsOfWidth);
       if (may_grow(*job)) offer(state, *job);
@@ -80,11 +80,11 @@ class Optimus final : public GpuByGpu {
 
 GPUSCHED_REGISTER(
     Scheduler, Optimus, .name = "optimus",
-    .summary = "GPU by GPU to the job whose time left it shortens most.",
+    .summary = "Gives out GPUs one at a time, each to the job that it speeds up most.",
     .source = "Peng, Bao, Chen, Wu, Guo, Optimus, EuroSys 2018.",
     .differs =
-        "The speed at each width is known, where the paper fits it as jobs run; a GPU is one "
-        "worker, without parameter servers beside it.",
+        "The speed on each number of GPUs is known (the paper fits it as jobs run); a GPU is "
+        "one worker, without parameter servers.",
     .flags = {Flag::preemptive, Flag::elastic, Flag::clairvoyant},
     .preemption = GpuByGpu::preemption(), .parameters = Optimus::parameters())
 

@@ -16,8 +16,7 @@ GPUSCHED_REGISTER(
     Scheduler, RandomGangs, .name = "rand",
     .summary = "Uniformly random GPUs under a cap on busy time, seeded. Chooses GPUs itself.",
     .source = "Baseline of Yu, Ji, Rajan, Liu, MobiHoc 2022.",
-    .differs =
-        "A run has no cap on busy time, where the paper plans a batch under one: theta_s sets one.",
+    .differs = "No cap on busy time unless theta_s sets one; the paper plans a batch under a cap.",
     .flags = {Flag::random, Flag::places, Flag::offline},
     .parameters = GpuBindingScheduler::parameters(false))
 

@@ -25,8 +25,8 @@ struct RemainingWorkKey {
   }
 };
 
-/// Takes the shortest prefix, by remaining work, that could fill the cluster, and serves it
-/// widest first; all anew at each decision.
+/// Takes the shortest prefix, by remaining work, that could fill the cluster, and serves it widest
+/// first; recomputed at each decision.
 class WholeFilling final : public PreemptiveScheduler {
  public:
   static PreemptionBound preemption() {
@@ -55,8 +55,8 @@ class WholeFilling final : public PreemptiveScheduler {
   [[nodiscard]] std::vector<std::string> warnings() const override {
     if (num_odd_widths_ == 0) return {};
     return {std::to_string(num_odd_widths_) +
-            " jobs have a width that is no power of two dividing the cluster: the filling "
-            "is not exact and may leave GPUs idle"};
+            " jobs have a number of GPUs that is not a power of two dividing the cluster; the "
+            "filling is not exact and may leave GPUs idle"};
   }
 
  protected:
@@ -112,7 +112,7 @@ class WholeFilling final : public PreemptiveScheduler {
     bool is_served;
   };
 
-  /// Of one width the first ones in key order are served, as many as the wider ones leave room for.
+  /// Serves the first jobs of each width in key order, as many as the wider ones leave room for.
   void serve_widest_first(std::int64_t budget) {
     for (const Candidate& job : prefix_) {
       const auto gpus = static_cast<std::size_t>(job.gpus);
@@ -157,7 +157,7 @@ class ServerFillingSrpt final : public KineticScheduler {
 
 GPUSCHED_REGISTER(
     Scheduler, ServerFillingSrpt, .name = "serverfilling-srpt",
-    .summary = "The shortest remaining work that fills the cluster, served widest first.",
+    .summary = "The jobs of shortest remaining work that fill the cluster, the largest first.",
     .source = "Grosof, Scully, Harchol-Balter, Scheller-Wolf, SIGMETRICS 2023.",
     .flags = {Flag::preemptive, Flag::clairvoyant}, .preemption = WholeFilling::preemption(),
     .parameters = PreemptiveScheduler::parameters())

@@ -4,8 +4,8 @@
 namespace gpusched {
 namespace {
 
-/// Narrow gangs first. Up to `kappa` GPUs they are packed where they leave the fewest fragments,
-/// and wider ones on the least busy servers.
+/// Small jobs first. Jobs of up to `kappa` GPUs are packed where they leave the fewest fragments,
+/// larger ones go to the least busy servers.
 class SjfBco final : public GpuBindingScheduler {
  public:
   explicit SjfBco(const Parameters& parameters)
@@ -21,19 +21,19 @@ class SjfBco final : public GpuBindingScheduler {
     std::vector<ParameterInfo> all = GpuBindingScheduler::parameters(true);
     all.push_back({.name = "kappa",
                    .fallback = std::int64_t{8},
-                   .help = "the widest gang that is packed by fragments (FA-FFP); wider ones go "
-                           "to the least busy servers (LBSGF)",
+                   .help = "largest job size (GPUs) that is packed into fragments (FA-FFP); "
+                           "larger jobs go to the least busy servers (LBSGF)",
                    .minimum = 0.0,
                    .maximum = 2147483647.0});
     all.push_back({.name = "lambda",
                    .fallback = 1.0,
-                   .help = "GPUs of the least busy servers to choose from, per GPU asked for",
+                   .help = "candidate GPUs on the least busy servers, per requested GPU",
                    .minimum = 1.0,
                    .maximum = 1e6});
     all.push_back({.name = "tie",
                    .fallback = std::string("servers-first"),
-                   .help = "narrow gangs: 'servers-first': on servers that host jobs, where they "
-                           "fit best; 'least-u': on the least busy GPUs, as in the theorem",
+                   .help = "placement of small jobs: 'servers-first': best fit on servers that "
+                           "run jobs; 'least-u': on the least busy GPUs, as in the theorem",
                    .choices = {"servers-first", "least-u"}});
     return all;
   }
@@ -44,7 +44,7 @@ class SjfBco final : public GpuBindingScheduler {
 GPUSCHED_REGISTER(
     Scheduler, SjfBco, .name = "sjf-bco",
     .summary =
-        "Narrow gangs packed, wide ones balanced, under a cap on busy time. Chooses GPUs itself.",
+        "Packs small jobs and balances large ones under a cap on busy time. Chooses GPUs itself.",
     .source = "Yu, Ji, Rajan, Liu, MobiHoc 2022 (arXiv 2207.07817).",
     .differs =
         "A run has no cap theta, a fixed kappa, and LBSGF counts idle GPUs for capacities; Algorithm "

@@ -37,7 +37,7 @@ class MeanConcurrency {
   void forget() { --num_jobs_; }
   [[nodiscard]] double mean(JobId job) const { return mean_since(since_[job].at, since_[job].sum); }
   [[nodiscard]] double sum() const noexcept { return sum_; }
-  /// At least, of jobs of which none had less than that, then.
+  /// Lower bound for jobs that all had at least that, then.
   [[nodiscard]] double least_mean(const RatioBound& then) const {
     const Time span = last_ - then.from();
     if (span > Time{0} && span < kShort) return 0.0;  // too coarse a difference
@@ -64,9 +64,9 @@ class MeanConcurrency {
   std::vector<Arrival> since_;  // of each JobId
 };
 
-/// GPUs are leased. Free ones, and those whose lease has run out, are auctioned among the jobs with
-/// the worst finish-time fairness: the ratio of the run time to be expected over that on an equal
-/// share of the cluster. What these leave, or pay with, goes to the others.
+/// GPUs are leased. Free GPUs and those of expired leases are auctioned among the jobs with the
+/// worst finish-time fairness: the expected run time over that on an equal share of the cluster.
+/// Leftover GPUs and hidden payments go to the other jobs.
 class Themis final : public Scheduler {
  public:
   explicit Themis(const Parameters& parameters)
@@ -82,12 +82,12 @@ class Themis final : public Scheduler {
              .maximum = 1e9},
             {.name = "least_s",
              .fallback = 1.0,
-             .help = "seconds of a lease at least, however much of it is paid with",
+             .help = "minimum seconds of a lease, after the hidden payment",
              .minimum = 1,
              .maximum = 1e9},
             {.name = "fairness",
              .fallback = 0.8,
-             .help = "f: of the jobs without a lease the 1 - f that suffer most bid, at least one",
+             .help = "f: the worst-off 1 - f of the jobs without a lease bid, at least one job",
              .minimum = 0,
              .maximum = 1}};
   }
@@ -107,7 +107,7 @@ class Themis final : public Scheduler {
       concurrency_.forget();
     }
     jobs_.open(state, instant);
-    // Those that are alike in how their ratios grow stand together.
+    // Groups jobs by the growth of their ratios.
     const auto key = [&](const ElasticJobs::Job& job) {
       return state.jobs().predicted(job.id).count();
     };
@@ -137,13 +137,13 @@ class Themis final : public Scheduler {
   }
 
  private:
-  /// What a job won and has less of, as it paid with GPUs.
+  /// The hidden payment of a job: GPUs that it won but does not get.
   struct Payment {
     Ref<ElasticJobs::Job> job;
     Configuration won;
   };
 
-  /// Those whose lease has run out, and those that wait and could have something of what is left.
+  /// Jobs with an expired lease, and waiting jobs that fit into the available GPUs.
   void find_candidates(const State& state) {
     candidates_.clear();
     least_fair_.clear();
@@ -160,7 +160,7 @@ class Themis final : public Scheduler {
         });
   }
 
-  /// The candidates are found as they are needed; false if there are no more whose need `fits`.
+  /// Finds candidates on demand; false if there are no more whose need `fits`.
   template <class Fits>
   [[nodiscard]] bool find_next(const State& state, Fits fits) {
     const auto measure = [&](JobId job) {
@@ -253,8 +253,8 @@ class Themis final : public Scheduler {
     if (kept != whole) payments_.push_back({&job, *whole});
   }
 
-  /// To those that have nothing, who suffers most first; and what nobody takes goes back to those
-  /// that paid with it.
+  /// To jobs without GPUs, the worst-off first; GPUs that are left go back to the jobs that paid
+  /// with them.
   void give_what_is_left(const State& state) {
     const auto fits = [&](const LeastGpus& need) { return need.is_left(jobs_); };
     for (std::size_t i = 0; jobs_.all_left() > 0; ++i) {
@@ -276,7 +276,7 @@ class Themis final : public Scheduler {
     return won == leases_won_.end() ? std::max(least_, period_) : won->second;
   }
 
-  /// Of GPUs: a part of a number may come out as a little less than a whole one.
+  /// Rounding of GPUs: a fraction of a number may be slightly below a whole one.
   static constexpr double kRounding = 1e-9;
 
   Time period_;
@@ -290,7 +290,7 @@ class Themis final : public Scheduler {
   MeanConcurrency concurrency_;
   std::vector<Ref<ElasticJobs::Job>> arrived_;
   LeastFair least_fair_;
-  std::vector<Ref<ElasticJobs::Job>> candidates_;  // those found, who suffers most first
+  std::vector<Ref<ElasticJobs::Job>> candidates_;  // found so far, the worst-off first
   std::vector<std::vector<Bundle>> bids_;
   std::vector<std::int64_t> left_;
   std::vector<Payment> payments_;
@@ -301,17 +301,17 @@ class Themis final : public Scheduler {
 
 GPUSCHED_REGISTER(
     Scheduler, Themis, .name = "themis",
-    .summary = "Leases auctioned among the jobs with the worst finish-time fairness.",
+    .summary = "Auctions leases among the jobs with the worst finish-time fairness.",
     .source = "Mahajan et al., Themis, NSDI 2020; Cole, Gkatzelis, Goel, EC 2013.",
     .differs =
-        "An app is one job, and bids by what it gains over waiting for a lease; at most 16 "
-        "bid in one auction, and what they leave goes to whom suffers most.",
+        "An app is one job and bids its gain over waiting for a lease; at most 16 jobs bid in "
+        "an auction, and leftover GPUs go to the worst-off jobs.",
     .flags = {Flag::preemptive, Flag::elastic, Flag::clairvoyant},
     .preemption =
         {.least_run = "least_s",
          .reason =
-             "GPUs are taken from a job only once its lease has run out, of which some may have "
-             "been paid with, but never all."},
+             "GPUs are taken from a job only after its lease, of which a part, but never all, "
+             "may be the hidden payment."},
     .parameters = Themis::parameters())
 
 }  // namespace gpusched

@@ -13,9 +13,9 @@
 namespace gpusched {
 namespace {
 
-/// GPUs are leased for a period. Free GPUs, and those whose lease has run out, go to the jobs that
-/// suffer most: to the greatest ratio of the run time to be expected in the shared cluster over
-/// that of the job alone. The contention of the time is common to all jobs and left out.
+/// GPUs are leased for a period. Free GPUs and those of expired leases go to the worst-off jobs:
+/// those with the highest ratio of expected run time in the shared cluster to run time alone. The
+/// current contention is common to all jobs and left out.
 class ThemisGreedy final : public Scheduler {
  public:
   explicit ThemisGreedy(const Parameters& parameters) : period_(parameters.seconds("period_s")) {}
@@ -37,7 +37,7 @@ class ThemisGreedy final : public Scheduler {
   void decide(const State& state, const Instant& instant, Actions& actions) override {
     for (const JobId job : instant.finished) leases_.forget(jobs_.job(job));
     jobs_.open(state, instant);
-    // Those that are alike in how their ratios grow stand together.
+    // Groups jobs by the growth of their ratios.
     const auto key = [&](const ElasticJobs::Job& job) {
       return state.jobs().predicted(job.id).count();
     };
@@ -69,7 +69,7 @@ class ThemisGreedy final : public Scheduler {
   }
 
  private:
-  /// Those whose lease has run out, and those that wait and could have something of what is left.
+  /// Jobs with an expired lease, and waiting jobs that fit into the available GPUs.
   void find_bidders(const State& state) {
     bidders_.clear();
     leases_.end(state.now(), jobs_,
@@ -99,17 +99,17 @@ class ThemisGreedy final : public Scheduler {
 
 GPUSCHED_REGISTER(
     Scheduler, ThemisGreedy, .name = "themis-greedy",
-    .summary = "GPUs are leased to the jobs with the worst finish-time fairness.",
+    .summary = "Leases GPUs to the jobs with the worst finish-time fairness.",
     .source = "Mahajan et al., Themis, NSDI 2020.",
     .differs =
-        "Free GPUs go to whom suffers most, where the paper holds an auction with hidden payments; "
-        "contention counts for all alike.",
+        "Free GPUs go to the worst-off jobs (the paper holds an auction with hidden payments); "
+        "all jobs see the same contention.",
     .flags = {Flag::preemptive, Flag::clairvoyant},
     .preemption =
         {.least_run = "period_s",
          .reason =
-             "GPUs are taken from a job only once its lease has run out, which lasts a period from "
-             "its start, or longer."},
+             "GPUs are taken from a job only after its lease, which lasts at least one period "
+             "from its start."},
     .parameters = ThemisGreedy::parameters())
 
 }  // namespace gpusched

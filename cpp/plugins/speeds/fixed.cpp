@@ -31,7 +31,7 @@ class Fixed final : public Speed {
 }  // namespace
 
 GPUSCHED_REGISTER(Speed, Fixed, .name = "fixed",
-                  .summary = "A job runs for its service, wherever its GPUs are.",
+                  .summary = "The run time of a job does not depend on its GPUs.",
                   .source = "Common assumption of trace-driven simulators.",
                   .flags = {Flag::shares, Flag::steady})
 

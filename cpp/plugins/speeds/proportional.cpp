@@ -38,7 +38,7 @@ class Proportional final : public Speed {
     return at_least_ideal(job, gpus, round_s(job, best_bandwidth(TypeMask{1} << type, gpus)));
   }
 
-  /// As if all workers were the fastest, memory no limit and every ring within a server.
+  /// As if all workers were the fastest, without memory limits, and every ring inside a server.
   [[nodiscard]] double bound_s(JobId job, int gpus) const override {
     const TypeMask types = jobs_->types(job) & cluster_->all_types();
     double fastest = 0;
@@ -139,7 +139,7 @@ class Proportional final : public Speed {
     limits_.insert(limits_.end(), static_cast<std::size_t>(gpus), limit);
   }
 
-  /// Of the workers added, over a ring whose slowest link gives so much.
+  /// Of the workers added, on links of which the slowest has this bandwidth.
   [[nodiscard]] double round_s(JobId job, double bytes_per_s) const {
     const auto profile = static_cast<std::size_t>(columns_->profile[job]);
     const auto workers = static_cast<std::int64_t>(rates_.size());
@@ -227,7 +227,7 @@ class Proportional final : public Speed {
     for (const std::int32_t profile : columns_->profile) {
       if (columns_->global_batch[static_cast<std::size_t>(profile)] > 0) continue;
       fail_input("speed proportional: global_batch of profile " + std::to_string(profile) +
-                 " is 0; a round needs samples");
+                 " is 0; it must be at least 1");
     }
   }
 
@@ -239,7 +239,7 @@ class Proportional final : public Speed {
   const JobColumns* columns_ = nullptr;
   std::vector<Bandwidth> bandwidths_;  // of each type
   std::vector<double> ideal_s_;        // of each job
-  // Of the workers at hand; one run asks at a time.
+  // Of the current workers; one run uses it at a time.
   mutable std::vector<Held> held_;
   mutable std::vector<double> rates_;
   mutable std::vector<std::int64_t> limits_;
@@ -252,18 +252,18 @@ class Proportional final : public Speed {
 
 GPUSCHED_REGISTER(
     Speed, Proportional, .name = "proportional",
-    .summary = "Each worker gets samples in proportion to its speed, and a ring reduces gradients.",
+    .summary = "Samples in proportion to each worker's speed; a ring reduces gradients.",
     .source =
         "Liu, Wang, Huang, Pan, IEEE TPDS 35(6), 2024: proportional assignment; equations ours.",
     .flags = {Flag::elastic, Flag::samples},
     .parameters = {{.name = "split",
                     .fallback = std::string("proportional"),
                     .help =
-                        "samples in proportion to the speeds of the workers, or the same to all",
+                        "split of samples: in proportion to the speeds of the workers, or equal",
                     .choices = {"proportional", "equal"}},
                    {.name = "batches",
                     .fallback = std::string("real"),
-                    .help = "integer: whole samples to each worker",
+                    .help = "integer: whole samples for each worker",
                     .choices = {"real", "integer"}}},
     .columns = names_of({JobColumn::profile, JobColumn::samples_per_s, JobColumn::global_batch}),
     .optional_columns = names_of({JobColumn::gradient_bytes, JobColumn::max_samples}))

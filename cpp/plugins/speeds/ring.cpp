@@ -70,7 +70,7 @@ class Ring final : public Speed {
     for (const auto& group : classes.groups()) find_best(group);
   }
 
-  /// What the empty cluster can give a class of jobs.
+  /// The best that the empty cluster can give a class of jobs.
   struct Best {
     TypeMask types;
     int span;
@@ -121,7 +121,7 @@ GPUSCHED_REGISTER(
     .source = "Yu et al., MobiHoc 2022, equation of the iteration time.", .flags = {Flag::profiles},
     .parameters = {{.name = "overhead_s",
                     .fallback = 0.0005,
-                    .help = "seconds an iteration takes more for each server the gang spans",
+                    .help = "extra seconds per iteration for each server of the job",
                     .minimum = 0,
                     .maximum = 1e6},
                    {.name = "reduction_bytes_per_s",

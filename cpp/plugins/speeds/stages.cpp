@@ -66,7 +66,7 @@ class Stages final : public Speed {
     }
   }
 
-  /// The slowest replica so far; `reduce_s` is of the stage at hand.
+  /// The slowest replica so far; `reduce_s` is of the current stage.
   struct Pace {
     double reduce_s = 0;
     double slowest_s = 0;
@@ -105,7 +105,7 @@ class Stages final : public Speed {
     return 2.0 * (replicas - 1) / replicas * graph.parameter_bytes[stage] / bytes_per_s;
   }
 
-  /// What a replica of the stage exchanges with the stages next to it in an iteration.
+  /// The bytes that a replica of the stage exchanges with neighbouring stages in an iteration.
   [[nodiscard]] static NeighbourBytes neighbour_bytes(const StageGraph& graph, std::size_t stage,
                                                       std::span<const double> inside) {
     NeighbourBytes bytes{0, 0};
@@ -258,7 +258,7 @@ class Stages final : public Speed {
   std::vector<IterationLimits> limits_;     // of each kind of job
   std::vector<std::size_t> first_vertex_;   // of each graph in stage_of_
   std::vector<std::int32_t> stage_of_;      // of each vertex
-  // Of the gang at hand; a speed serves one run, and a run is one thread.
+  // Of the current job; a speed serves one run, and a run is one thread.
   mutable std::vector<double> counts_;
   mutable std::vector<double> outward_;
 };
@@ -273,7 +273,7 @@ GPUSCHED_REGISTER(
     .parameters = {{.name = "micro_batches",
                     .fallback = std::int64_t{0},
                     .help = "micro-batches that fill the pipeline before parameters are reduced "
-                            "(0: the asynchronous pipeline)",
+                            "(0: asynchronous pipeline)",
                     .minimum = 0,
                     .maximum = 1e6}},
     .columns = names_of({JobColumn::graph, JobColumn::graph_begin, JobColumn::replicas,

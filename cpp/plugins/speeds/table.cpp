@@ -13,13 +13,13 @@
 namespace gpusched {
 namespace {
 
-/// Of one iteration; for ever where nothing is done.
+/// Seconds of one iteration; infinity if there is no throughput.
 double seconds_of(double throughput) { return throughput > 0 ? 1.0 / throughput : kInfinity; }
 
-/// Iterations per second as measured, by GPU type and number of GPUs; linear between the numbers
-/// in the table, impossible outside of them and where an entry is 0. A gang of several types runs
-/// as if all its GPUs were of the slowest; one on more servers than it needs has a table of its
-/// own, as far as that goes.
+/// Measured iterations per second by GPU type and number of GPUs; linear between the numbers in the
+/// table, impossible outside of them and at an entry of 0. A job on several types runs as if all
+/// its GPUs were of the slowest; a job on more servers than needed uses a separate table, as far as
+/// it goes.
 class Table final : public Speed {
  public:
   [[nodiscard]] bool can_run(JobId job) const override { return best_[job] > 0; }
@@ -113,8 +113,8 @@ class Table final : public Speed {
     return table[i - 1] + (table[i] - table[i - 1]) * part;
   }
 
-  /// Of the job's own width on the fastest types that have so many GPUs, each by itself where
-  /// servers have several.
+  /// At the job's own width on the fastest types with enough GPUs; on servers with several types,
+  /// on one type alone.
   [[nodiscard]] double best_throughput(JobId job) const {
     const int gpus = jobs_->gpus(job);
     TypeMask rest = jobs_->types(job) & cluster_->all_types();
@@ -151,7 +151,7 @@ class Table final : public Speed {
 
 GPUSCHED_REGISTER(
     Speed, Table, .name = "table",
-    .summary = "Throughputs as measured, by GPU type and number of GPUs.",
+    .summary = "Measured throughputs by GPU type and number of GPUs.",
     .source = "Narayanan et al., OSDI 2020 (tables by type); interpolation between counts is ours.",
     .flags = {Flag::elastic, Flag::linkless, Flag::throughputs},
     .columns = names_of({JobColumn::profile, JobColumn::table_counts, JobColumn::throughput}),

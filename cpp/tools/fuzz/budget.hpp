@@ -7,7 +7,7 @@
 
 namespace gpusched {
 
-/// Ends a run after so many checks: an input that runs long tells no more than one that is short.
+/// Ends a run after a number of checks: a long input reveals no more than a short one.
 class Budget : public Watch {
  public:
   explicit Budget(std::uint32_t num_checks) : num_checks_(num_checks) {}

@@ -87,10 +87,10 @@ std::string digest_of(const std::filesystem::path& path) {
   return described.simulation().finish().digest();
 }
 
-/// What the failures of one case came to.
+/// The results of the failures of one case.
 struct Counts {
   std::int64_t failed = 0;
-  std::int64_t borne = 0;  // what was wished for was not there, and all went on
+  std::int64_t borne = 0;  // failed allocations after which the run succeeded
 };
 
 /// Why a failure of allocation `place` was not borne well; empty if it was.

@@ -109,7 +109,7 @@ def check(case: Case, course: Course) -> None:
     name, given = values_of(case.flags.alias_of or case.spec.policy)
     rule = SAYINGS.get(name)
     sayings = [] if rule is None else rule(case, given)
-    others = [warning for warning in course.others if "for ever" not in warning]
+    others = [warning for warning in course.others if "forever" not in warning]
     for saying in sayings:
         if saying.is_due and not course.is_handed_over and saying.text not in others:
             case.problems.append(f"missing warning: {saying.text}")
@@ -137,8 +137,8 @@ def _check_waiting(case: Case, course: Course) -> None:
     due: tuple[str, ...] = ()
     if not case.all_finished and len(jobs := np.flatnonzero(~course.ends(case))):
         many = f"{len(jobs)} job waits" if len(jobs) == 1 else f"{len(jobs)} jobs wait"
-        due = (f"{many} for ever, the first is job {jobs[0]}:",)
-    said = [warning for warning in course.others if "for ever" in warning]
+        due = (f"{many} forever, the first is job {jobs[0]}:",)
+    said = [warning for warning in course.others if "forever" in warning]
     if not (said or due):
         return
     if len(said) != len(due) or any(not w.startswith(d) for w, d in zip(said, due, strict=True)):

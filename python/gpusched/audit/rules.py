@@ -198,11 +198,11 @@ class AdmissionRule:
 
 
 _ON_SHARES = AdmissionRule(
-    admitted=frozenset({"a share of its type meets the deadline and every promise stands"}),
+    admitted=frozenset({"a share of its type meets the deadline and all guarantees hold"}),
     turned_down=frozenset({
         "the deadline has passed",
         "another job of its slot cannot be met",
-        "no single GPU type holds the gang",
+        "no single GPU type fits the job",
         "the GPUs that admitted jobs leave do not suffice",
         "no plan of at most 32768 slots meets the deadline",
         "no width of any type meets the deadline",
@@ -252,8 +252,8 @@ def _of_serverfilling(case: Case, given: Given) -> Sequence[Saying]:
         return []
     return [
         Saying(
-            f"{np.count_nonzero(is_odd)} jobs have a width that is no power of two dividing the "
-            "cluster: the filling is not exact and may leave GPUs idle",
+            f"{np.count_nonzero(is_odd)} jobs have a number of GPUs that is not a power of "
+            "two dividing the cluster; the filling is not exact and may leave GPUs idle",
             is_due=True,
         )
     ]
@@ -267,7 +267,7 @@ def _of_edf_greatest(case: Case, given: Given) -> Sequence[Saying]:
         return []
     late = case.finished[job] & (np.asarray(case.schedule.finish_us)[job] > deadline_us[job])
     count = np.count_nonzero(late)
-    text = f"edf-greatest: {count} jobs that were admitted missed their deadlines"
+    text = f"edf-greatest: {count} admitted jobs missed their deadlines"
     return [Saying(text, is_due=True)] if count else []
 
 
@@ -275,10 +275,10 @@ def _of_caps(case: Case, given: Given) -> Sequence[Saying]:
     """Warnings on binding jobs under a cap."""
     if given.get("theta_s", 0) == 0:
         return []
-    raised = r"theta_s was raised \d+ times, in the end to [\d.]+ s, for jobs that fit nowhere "
+    raised = r"theta_s was raised \d+ times, finally to [\d.]+ s, for jobs that did not fit "
     return [
-        Saying(raised + "under it"),
-        Saying("the cap theta_s counts with the true services"),
+        Saying(raised + "anywhere under it"),
+        Saying("the cap theta_s was checked with true run times"),
     ]
 
 
@@ -295,7 +295,7 @@ _FELL_BEHIND = r"\d+ admitted jobs fell behind their plans and became best effor
 SAYINGS: Final[dict[str, SayingRule]] = {
     "serverfilling-srpt": _of_serverfilling,
     # Guarantees violated by its plans; violations due to a placement are not counted.
-    "dancer": _always(r"dancer: \d+ jobs that were admitted missed their deadlines"),
+    "dancer": _always(r"dancer: \d+ admitted jobs missed their deadlines"),
     "edf-greatest": _of_edf_greatest,
     "gavel": _always(
         "gavel decides by throughputs, and the speed of the run has none: .+",

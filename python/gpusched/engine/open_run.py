@@ -136,7 +136,7 @@ def state_of(columns: dict[str, Any], now_us: int) -> SimulationState:
 
 
 _ALL: Final = 2**63 - 1
-_GOES_ON: Final = "the run is in use, by another thread or by a call around this one"
+_GOES_ON: Final = "the run is busy, in another thread or in a call around this one"
 _IN_A_CALLBACK: Final = "a callback must not advance its own run; use fork()"
 
 

@@ -243,12 +243,12 @@ def test_a_job_waits_where_that_is_cheaper_than_what_it_would_pay():
 @each(
     ("field", "value", "message"),
     [
-        (0, [11], "submit_us must lie between the first and the last edge"),
+        (0, [11], "submit_us must be between the first and the last edge"),
         (1, [0], "service_us must be positive"),
         (1, [4, 4], "submit_us and service_us must have one length"),
         (2, [-1], "widths must be 0 or more"),
-        (2, [1, 1], "price has an entry per step, widths one per job, of each machine"),
-        (3, [0, 3, 3], "edge_us must be two or more that increase"),
+        (2, [1, 1], "price must have one entry per step and widths one per job, for each machine"),
+        (3, [0, 3, 3], "edge_us must be two or more increasing values"),
         (4, [1.0, -1.0], "price must be 0 or more"),
         (4, [1.0, np.nan], "price must be 0 or more"),
     ],

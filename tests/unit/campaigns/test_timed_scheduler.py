@@ -36,5 +36,5 @@ def test_timing_changes_nothing_and_sees_every_decision():
 
 
 def test_only_registered_schedulers_are_timed():
-    with pytest.raises(ValueError, match="'fifo' is no registered scheduler"):
+    with pytest.raises(ValueError, match="'fifo' is not a registered scheduler"):
         _core._testing.TimedScheduler("fifo")

@@ -112,7 +112,7 @@ def test_mistakes_are_refused_by_name(call, error, message):
 def test_the_native_lanes_refuse_what_they_do_not_know():
     servers = _core.Cluster(CLUSTER.server_gpus, CLUSTER.server_type, **CLUSTER.core_columns())
     options = {"placement": "best-fit", "placement_values": {}, "num_slots": 4, "num_lanes": 1}
-    with pytest.raises(ValueError, match="cost: 'none' is none of wait, jct, slowdown"):
+    with pytest.raises(ValueError, match="cost: 'none' is unknown; allowed: wait, jct, slowdown"):
         _core.VectorEnvironment(servers, cost="none", **options)
     lanes = _core.VectorEnvironment(servers, cost="wait", **options)
     with pytest.raises(TypeError):

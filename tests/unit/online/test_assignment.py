@@ -75,7 +75,7 @@ def test_a_forbidden_pair_is_not_used(method):
     "cost", [[[INF]], [[0, INF], [1, INF]], [[INF, INF], [0, 0]], [[0, INF], [1, INF], [2, INF]]]
 )
 def test_too_few_allowed_pairs_are_refused(method, cost):
-    with pytest.raises(ValueError, match="allowed pairs do not suffice"):
+    with pytest.raises(ValueError, match="too few allowed pairs"):
         assign(cost, method=method)
 
 
@@ -102,7 +102,7 @@ def test_unknown_methods_and_options_are_refused():
     with pytest.raises(ValueError, match="applies only to method 'auction'"):
         assign([[1.0]], epsilon=0.1)
     for epsilon in (0.0, -1.0, NAN, INF):
-        with pytest.raises(ValueError, match="epsilon: must be a positive number"):
+        with pytest.raises(ValueError, match="epsilon must be a positive number"):
             assign([[1.0]], method="auction", epsilon=epsilon)
 
 
@@ -135,7 +135,7 @@ def test_bad_changes_are_refused_and_leave_the_answer():
 def test_after_an_impossible_change_all_is_as_it_was():
     solver = AssignmentSolver()
     solver.solve([[4.0, 1.0], [2.0, INF]])
-    with pytest.raises(ValueError, match="allowed pairs do not suffice"):
+    with pytest.raises(ValueError, match="too few allowed pairs"):
         solver.change_row(0, [1.0, INF])
     assert solver.change_row(0, [4.0, 1.0]).cost == 3.0
     for refused in ([[NAN]], [[INF]], [[1.0, 2.0, INF], [1.0, 2.0, INF], [NAN, 2.0, INF]]):
@@ -158,7 +158,7 @@ def test_changes_after_impossible_ones_cost_what_solving_anew_does(shape):
     for turn in range(6):
         row = int(random.integers(shape[0])) if short else turn % 2
         impossible = np.full(shape[1], INF)
-        with pytest.raises(ValueError, match="do not suffice"):
+        with pytest.raises(ValueError, match="too few allowed pairs"):
             solver.change_row(row, impossible)
         cost[row] = random.random(shape[1])
         assert solver.change_row(row, cost[row]).cost == pytest.approx(assign(cost).cost)
@@ -172,7 +172,7 @@ def test_prices_of_a_transport_that_was_refused_are_not_those_of_the_next_warm_o
         solver = _core.Transportation()
         solver.solve(value, ones, ones)
         if refused:
-            with pytest.raises(ValueError, match="may not use any column"):
+            with pytest.raises(ValueError, match="has no allowed column"):
                 solver.solve(np.array([9.0, 1.0, -INF, -INF]), ones, ones, is_warm=True)
         found = solver.solve(value[::-1].copy(), ones, ones, is_warm=True)
         return [np.asarray(part).tolist() for part in found]
@@ -219,7 +219,7 @@ def test_rows_and_columns_of_nothing_are_fine():
         (([[1.0]], [2**31], [2**31]), "must be a whole number from 0"),
         (([[1.0]], [2**31 - 1], [1]), "more than 1073741823 units"),
         (([1.0], [1], [1]), "value: must be a non-empty matrix"),
-        (([[-INF]], [1], [1]), "row 0 may not use any column"),
+        (([[-INF]], [1], [1]), "row 0 has no allowed column"),
         (([[1, -INF], [1, -INF]], [1, 1], [1, 1]), "the allowed pairs have too little capacity"),
     ],
 )
@@ -244,8 +244,8 @@ def test_a_job_of_an_auction_gets_as_many_items_as_it_wants():
         ([1.0, INF], [1], "job 0, item 1: inf"),
         ([1.0, 2.0], [3], "a demand of 3 exceeds 2 items"),
         ([1.0, 2.0], [-1], "demand of job 0: -1 is negative"),
-        ([1.0], [1], "a value for each job and each of the items"),
-        ([1.0, -INF], [2], "allowed pairs do not suffice"),
+        ([1.0], [1], "must have a value for each job and each item"),
+        ([1.0, -INF], [2], "too few allowed pairs"),
     ],
 )
 def test_bad_auctions_are_refused(value, demand, message):

@@ -212,7 +212,7 @@ def test_a_decision_does_not_end_what_it_has_begun():
                 actions.preempt(job)
 
     jobs = gs.Trace.from_columns([0], [10], [1])
-    with pytest.raises(gs.InvariantError, match="started in this decision and cannot stop in it"):
+    with pytest.raises(gs.InvariantError, match="started in this decision, so it cannot stop"):
         gs.decide(gs.online.ClusterState(CLUSTER, jobs, 5), policy=Hasty())
 
 

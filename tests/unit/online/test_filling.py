@@ -244,11 +244,11 @@ def test_a_placement_in_python_fills_as_well():
 @each(
     ("answer", "message"),
     [
-        ([(0, 0b1)], "arrival 0: not all that was asked for"),
-        ([(5, 0b11)], "arrival 0: no such server"),
-        ([(0, 0b11000)], "arrival 0: no such GPU"),
-        ([(0, 0b1), (0, 0b10)], "arrival 0: servers must be named once each, in order"),
-        ([], "arrival 0: not all that was asked for"),
+        ([(0, 0b1)], "arrival 0: the allocation must have all that was requested"),
+        ([(5, 0b11)], "arrival 0: unknown server"),
+        ([(0, 0b11000)], "arrival 0: unknown GPU"),
+        ([(0, 0b1), (0, 0b10)], "arrival 0: servers must be listed once each, in order"),
+        ([], "arrival 0: the allocation must have all that was requested"),
     ],
 )
 def test_a_wrong_placement_is_found_out(answer, message):
@@ -269,7 +269,7 @@ def test_what_was_given_is_not_given_again():
         def place(self, free: Any, request: Any) -> Any:
             return [(0, 1)]
 
-    with pytest.raises(gs.InvariantError, match="arrival 1: what it was given is not free"):
+    with pytest.raises(gs.InvariantError, match="arrival 1: the resources placed are not free"):
         fill(Requests.from_columns([1]), gs.Cluster.uniform(2, 4), placement=Same())
 
 
@@ -286,9 +286,9 @@ def test_what_was_given_is_not_given_again():
             r"order: 'sorted' must be 'drawn', 'listed' or 'shuffled'",
         ),
         ({"seed": -1}, ValueError, r"seed: -1 must"),
-        ({"placement": "count"}, ValueError, r"one pool without servers cannot be filled"),
+        ({"placement": "count"}, ValueError, r"a single pool without servers cannot be filled"),
         ({"placement": "fdg"}, ValueError, r"unknown placement 'fdg'; did you mean 'fgd'\?"),
-        ({"placement": "heavy-edge"}, ValueError, r"placement: knows whole GPUs alone"),
+        ({"placement": "heavy-edge"}, ValueError, r"placement: supports whole GPUs only"),
         ({"requests": [1, 2]}, TypeError, r"requests: expected Requests or a Trace"),
         ({"cluster": 3}, TypeError, r"cluster: expected a Cluster"),
     ],

@@ -56,7 +56,7 @@ SAID = {
         {"trace": gs.Trace.from_columns([0, 1], [5, 5], [98, 99])},
         "2 jobs rejected: needs more GPUs than the cluster has",
     ),
-    "idle": ({"policy": Idle()}, "3 jobs wait for ever"),
+    "idle": ({"policy": Idle()}, "3 jobs wait forever"),
     "unfinished": ({"policy": Idle()}, "3 jobs unfinished"),
 }  # fmt: skip
 

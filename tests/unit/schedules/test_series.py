@@ -98,9 +98,9 @@ def test_a_long_log_is_counted_as_a_short_one_is():
     [
         ({"gpus": np.ones(3, np.int32)}, "gpus: must have 2 values, not 3"),
         ({"server": np.zeros(2, np.int64)}, "server: must have 1 values, not 2"),
-        ({"submit_us": np.array([1, 0])}, r"submit_us\[1\]: 0 lies before the one in front"),
-        ({"job": np.array([2])}, r"job\[0\]: there is no job 2 of 2"),
-        ({"job": np.array([-1])}, r"job\[0\]: there is no job -1 of 2"),
+        ({"submit_us": np.array([1, 0])}, r"submit_us\[1\]: 0 is before its predecessor"),
+        ({"job": np.array([2])}, r"job\[0\]: unknown job 2 of 2"),
+        ({"job": np.array([-1])}, r"job\[0\]: unknown job -1 of 2"),
     ],
 )
 def test_columns_that_cannot_be_counted_are_named(changed, message):
@@ -165,10 +165,10 @@ def test_a_mean_is_that_of_the_exact_sum():
 @each(
     ("changed", "message"),
     [
-        ({"time_us": np.array([1])}, "time_us: must have a value per place of the order, 2, not 1"),
-        ({"group": np.zeros(3, np.int32)}, "group: must have a value per place of the order, 2"),
-        ({"group": np.array([0, 4], np.int32)}, r"group\[1\]: 4 is none of the 1"),
-        ({"order": np.array([0, 2], np.uint32)}, r"order\[1\]: there is no job 2 of 2"),
+        ({"time_us": np.array([1])}, "time_us: must have one value per entry of order, 2, not 1"),
+        ({"group": np.zeros(3, np.int32)}, "group: must have one value per entry of order, 2"),
+        ({"group": np.array([0, 4], np.int32)}, r"group\[1\]: 4; it must be below 1"),
+        ({"order": np.array([0, 2], np.uint32)}, r"order\[1\]: unknown job 2 of 2"),
         ({"percents": [50, 50]}, r"percents: must ascend within 1..100, not 50 after 50"),
         ({"percents": [0]}, r"percents: must ascend within 1..100, not 0 after 0"),
         ({"percents": [101]}, r"percents: must ascend within 1..100, not 101 after 0"),

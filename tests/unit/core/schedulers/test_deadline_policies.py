@@ -136,7 +136,7 @@ def test_promises_that_edf_greatest_breaks_are_counted_in_a_warning():
     # The second takes the GPUs of the first, whose restart nobody planned for.
     jobs = [(0, 80, 1, 31), (5, 40, 1, 25)]
     policy = "edf-greatest:slot_s=10,admission=true"
-    with pytest.warns(gs.RunWarning, match="1 jobs that were admitted missed their deadlines"):
+    with pytest.warns(gs.RunWarning, match="1 admitted jobs missed their deadlines"):
         result = simulate(policy, FOUR_GPUS, jobs, profile=LINEAR, restart_s=5)
     assert admitted(result) == {0: True, 1: True}
     assert finish_s(result) == [35, 20]

@@ -71,7 +71,7 @@ def test_several_reservations_count_whole_gpus():
         submit_s=[0.0], service_s=[1.0], gpus=[1], cpu=[1.0], memory_gib=[1.0]
     )
     cluster = gs.Cluster.uniform(servers=1, gpus=4, cpu=8, memory_gib=8)
-    with pytest.raises(ValueError, match="parameter depth: above 1 only whole GPUs are promised"):
+    with pytest.raises(ValueError, match="depth: above 1 reservations are for whole GPUs only"):
         gs.simulate(trace, cluster, policy="easy:depth=2")
 
 

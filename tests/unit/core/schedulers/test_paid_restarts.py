@@ -42,7 +42,7 @@ def test_jobs_that_take_turns_and_lose_more_to_each_than_they_gain_are_refused(p
             gs.simulate, trace, cluster, policy=f"{policy}:restart=work,period_s=60"
         )
         if is_refused:
-            with pytest.raises(ValueError, match="restart=work: job 0 would lose to each"):
+            with pytest.raises(ValueError, match="restart=work: job 0 would lose at each"):
                 run()
         else:
             assert (run().schedule.finish_us > 0).all()
