@@ -127,7 +127,7 @@ PYTHON: dict[str, dict[str, str]] = {
         "gs.simulate(trace, cluster, predictor='oracel')": "'oracel'",
         "gs.simulate(trace, cluster, predictor='estimate')": "estimate_s",
         "gs.simulate(trace, cluster, speed='rong')": "'rong'",
-        "gs.simulate(trace, cluster, contention='shared', speed='fixed')": "links",
+        "gs.simulate(trace, cluster, contention='shared', speed='fixed')": "speed 'fixed'",
         "gs.simulate(trace, cluster, polcy='fifo')": "polcy",
         "gs.simulate(trace)": "cluster",
         "gs.simulate(cluster, trace)": "trace",

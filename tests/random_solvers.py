@@ -135,7 +135,7 @@ def try_auction(random: Random) -> None:
         with np.errstate(over="ignore"):  # of what such a precision may cost
             assign(cost, method="auction", epsilon=random.choice([1e-300, 1e-3, 1e300]))
     except ValueError as mistake:
-        must_name(mistake, "epsilon", "suffice")
+        must_name(mistake, "epsilon", "too few allowed pairs")
 
 
 def try_changed_rows(random: Random) -> None:

@@ -66,13 +66,13 @@ def num_words_of_pages(_: Path) -> int:
 
 BUDGETS: dict[str, tuple[int, Callable[[Path], int]]] = {
     "lines of C++": (50_354, lambda _: num_lines(CPP_FILES)),
-    "lines of the package": (73_065, lambda _: num_lines(PYTHON_FILES)),
+    "lines of the package": (73_081, lambda _: num_lines(PYTHON_FILES)),
     "lines of the papers": (7_101, lambda _: num_lines(sorted(PAPERS.rglob("*.py")))),
-    "statements of the package": (34_008, num_statements),
+    "statements of the package": (34_021, num_statements),
     "modules of the package": (274, lambda _: len(PYTHON_FILES)),
     "modules that `gpusched run` imports": (113, num_imported_by_run),
     "public names": (49, lambda _: len(gs.__all__)),
-    "words of README and docs": (144_317, num_words_of_pages),
+    "words of README and docs": (144_327, num_words_of_pages),
 }
 
 

@@ -63,7 +63,7 @@ class World:
         is_open = any(shown is one for one in self.open)
         for look in LOOKS[kind] + LOOKS_WHEN_CLOSED[kind]:
             if not is_open:
-                assert refusal(look, shown) == "inside the call"
+                assert refusal(look, shown) == "during the call"
             elif look in LOOKS[kind]:
                 with contextlib.suppress(IndexError, gs.InvariantError):  # before any job is there
                     look(shown)
@@ -126,7 +126,7 @@ def refusal(look: Callable[[Any], Any], shown: Any) -> str:
     try:
         found = look(shown)
     except ValueError as error:
-        words = [w for w in ("inside the call", "in the thread") if w in str(error)]
+        words = [w for w in ("during the call", "in the thread") if w in str(error)]
         return words[0] if words else str(error)
     return f"found {found!r}"
 

@@ -116,16 +116,16 @@ def refuse_cancel(run: gs.Simulation) -> None:
 
 REFUSED: dict[str, tuple[Callable[[gs.Simulation], object], str]] = {
     "another policy's name": (lambda run: run.set(policy="fifoo"), "unknown policy"),
-    "a policy that chooses GPUs, in a pool": (lambda run: run.set(policy="ff"), "single pool has"),
+    "a policy that chooses GPUs, in a pool": (lambda run: run.set(policy="ff"), "no servers"),
     "a parameter": (
-        lambda run: run.set(policy=gs.Policy("las", epoch="period", period_s=0)), "period above 0",
+        lambda run: run.set(policy=gs.Policy("las", epoch="period", period_s=0)), "above 0",
     ),
     "what a policy finds when it begins": (
         lambda run: run.set(policy=gs.Policy("las", restart="work", period_s=0.5)), "restart=work",
     ),
-    "a job submitted too late": (refuse_submit, "the run is at"),
+    "a job submitted too late": (refuse_submit, "the run is already at"),
     "the cancellation of a job that is done": (refuse_cancel, "must be waiting or running"),
-    "a time that is over": (lambda run: run.run_until(3), "lies before"),
+    "a time that is over": (lambda run: run.run_until(3), "is before the time of the run"),
     "an event that there is none of": (lambda run: run.on("sleep", print), "unknown 'sleep'"),
     "a file that cannot be": (lambda run: run.save(Path("nowhere") / "at" / "all"), "nowhere"),
 }  # fmt: skip

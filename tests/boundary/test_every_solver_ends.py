@@ -46,7 +46,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
       for bad, text in ((NAN, "nan"), (-INF, "-inf"), (1e301, "1e\\+301"), (-1e308, "-1e\\+308"))),
     *((partial(assign, [[1.0, bad]], maximise=True), f"row 0, column 1: {text} is")
       for bad, text in ((NAN, "nan"), (INF, "inf"), (1e301, "1e\\+301"))),
-    *((partial(assign, np.zeros(shape)), "cost: must be a matrix with an entry")
+    *((partial(assign, np.zeros(shape)), "cost: must be a non-empty matrix")
       for shape in ((0, 3), (3, 0), (0, 0), (3,))),
     (partial(assign, [[1, 10**400]]), "cost: an integer is beyond 1e300"),
     (partial(AssignmentSolver().solve, [[1.0], [1e301]]), "row 1, column 0: 1e\\+301 is beyond"),

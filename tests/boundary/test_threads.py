@@ -124,7 +124,7 @@ def test_one_market_serves_one_thread_at_a_time_and_refuses_the_others():
             try:
                 made.append(shared.solve(problem, {}).counts.tolist())
             except ValueError as error:
-                assert "the solver is at work" in str(error)  # noqa: PT017 - either end is fine
+                assert "the solver is busy" in str(error)  # noqa: PT017 - either end is fine
                 made.append(None)
         return made
 

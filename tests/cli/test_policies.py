@@ -66,7 +66,7 @@ def test_a_policy_tells_when_it_preempts_and_what_differs(gpusched, gpusched_jso
     marked = {name for name, info in gs.policies().items() if info.differs}
     assert {name for name in gs.policies() if f" {name} ≈" in overview} == marked
     (lease,) = gpusched_json("policies", "themis-greedy")["plugins"]
-    assert lease["preempts"] == "of jobs that have run for period_s or longer"
+    assert lease["preempts"] == "event times once a job has run for period_s or longer"
 
 
 def test_every_metric_and_bound_is_listed(gpusched, gpusched_json):

@@ -111,7 +111,7 @@ class PreemptionBound(msgspec.Struct, frozen=True):
         if self.per_entry:
             at.append(f"once per job and entry of `{self.per_entry}`")
         if self.least_run:
-            at.append(f"when jobs have run for `{self.least_run}` or longer")
+            at.append(f"event times once a job has run for `{self.least_run}` or longer")
         return ", ".join(at)
 
     @property

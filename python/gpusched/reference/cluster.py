@@ -204,7 +204,7 @@ class Cluster:
         if self.pooled:
             accepted = gpu_types & set(self.gpu_types)
             if accepted and accepted != set(self.gpu_types):
-                raise ValueError("one pool has no types: a job cannot ask for some of several")
+                raise ValueError("a single pool has no types: a job cannot ask for some of several")
             return list(self.sizes) if accepted else []
         return [server for server in self.sizes if self.types[server] in gpu_types]
 

@@ -486,7 +486,7 @@ def make_packing(
     """Return the placement for jobs that request more than GPUs; None if there is none."""
     if name not in NAMES:
         if has_demands:
-            raise ValueError(f"placement {name}: it knows nothing but whole GPUs")
+            raise ValueError(f"placement {name}: supports whole GPUs only")
         if any(job.gpus_per_node for job in jobs):
             raise ValueError(f"placement {name}: it does not obey gpus_per_node")
         return None

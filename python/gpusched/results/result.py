@@ -275,6 +275,16 @@ class Result:
             "digest": self.digest,
         }
 
+    def _of_whole(self, more: Iterable[str]) -> Summary:
+        """Return the metrics that parts of a run lack: the default ones and ``more``; any load."""
+        from gpusched.results.metric_registry import computed, metric_of, metrics
+
+        facts, known = self._facts(None), metrics()
+        every = known.values()
+        some = [m for m in every if m.key == "load" or (m.is_default and not m.is_of_parts)]
+        found = computed(facts, some)
+        return found | {key: metric_of(facts, key) for key in more if not known[key].is_of_parts}
+
     def _of_jobs(self, jobs: Bool, window: RunWindow | None, more: Iterable[str] = ()) -> Summary:
         """Return the metrics of some finished jobs: the default ones and ``more``."""
         from gpusched.results.metric_registry import computed, metrics

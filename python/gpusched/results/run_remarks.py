@@ -52,7 +52,8 @@ def lacking(trace: Trace, policy: str, predictor: str) -> list[str]:
     if known.has("deadlines"):
         lines += _missing(trace.deadline_us, len(trace), known.name, "deadline", "deadlines", "")
     if known.has("estimate") and not predicts_by(predictor, "estimate_us"):
-        used = "true run times (oracle)" if predictor == "oracle" else f"predictor {predictor}"
+        is_true = predicts_by(predictor, "service_us")
+        used = f"true run times ({predictor})" if is_true else f"predictor {predictor}"
         instead = f"; using {used} instead"
         lines += _missing(
             trace.estimate_us, len(trace), known.name, "estimate", "run-time estimates", instead

@@ -558,10 +558,12 @@ def row_of(
         result = context.result(trace, run)
         if apart is not None:
             return {"run": name} | apart.measured(result, context.window(trace), context.metrics)
-        found = whole = result.summary_with((GROWTH, *context.metrics))
         window = context.window(trace)
-        if window is not None:
+        if window is None:
+            found = whole = result.summary_with((GROWTH, *context.metrics))
+        else:
             of_parts = [key for key in context.metrics if metrics()[key].is_of_parts]
+            whole = result._of_whole(context.metrics)
             found = whole | result.summary_with((GROWTH, *of_parts), **window.cuts)
         row: Row = {key: value for key, value in found.items() if key not in _SETTINGS}
         row[OFFERED_LOAD] = whole.get("load")

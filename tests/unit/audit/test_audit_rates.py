@@ -212,8 +212,8 @@ def test_a_speed_without_a_rule_is_said_to_be_unchecked():
     result = gs.simulate(networked(), networked_cluster(), speed="stages")
     report = result.audit()
     assert report.ok
-    assert report.notes[0].startswith("speed stages, contention none: not known")
-    assert "not known" in str(report)
+    assert report.notes[0].startswith("speed stages, contention none: unknown")
+    assert "unknown" in str(report)
 
 
 def test_jobs_beyond_the_bound_are_left_to_chance_and_this_is_said(crowded):

@@ -107,7 +107,7 @@ def test_a_reference_type_without_a_speed_is_an_error():
 
 
 def test_traces_of_several_reference_types_are_not_put_together():
-    with pytest.raises(ValueError, match="several reference types"):
+    with pytest.raises(ValueError, match="different reference types"):
         gs.Trace.concat([JOBS.with_reference_type("V100"), JOBS])
 
 

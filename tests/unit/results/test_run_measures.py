@@ -189,7 +189,7 @@ def test_the_measures_of_a_schedule_ask_for_all_of_its_jobs():
     cluster = gs.Cluster.uniform(servers=1, gpus=1)
     trace = gs.Trace.from_columns([0, 1], [1, 1], [1, 1])
     schedule = gs.simulate(trace, cluster).schedule
-    with pytest.raises(ValueError, match="one length"):
+    with pytest.raises(ValueError, match="the same length"):
         _core.schedule_measures(
             schedule, submit_us=trace.submit_us[:1], service_us=trace.service_us[:1],
             gpus=trace.gpus[:1], share_milli=None, weight=None, short_service_us=1,
@@ -199,7 +199,7 @@ def test_the_measures_of_a_schedule_ask_for_all_of_its_jobs():
 @each(
     ("changes", "message"),
     [
-        *(({name: column[:1]}, "one length") for name, column in _columns().items()
+        *(({name: column[:1]}, "the same length") for name, column in _columns().items()
           if name != "num_tenants"),
         ({"status": np.array([0, len(STATUSES)], np.uint8)}, "status"),
         *(({"tenant": np.array([0, tenant], np.int32)}, "tenant") for tenant in (-1, 1, 2**31 - 1)),

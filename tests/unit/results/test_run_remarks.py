@@ -298,6 +298,6 @@ def test_where_jobs_pile_up_is_said_above_the_figures():
         assert len(lines) == said
         for line in lines:
             assert line.startswith("jobs pile up under fifo-skip (growth ")
-            assert line.endswith(": their figures hold for this length alone")
+            assert line.endswith(": their metrics depend on the trace length")
     found = gs.whatif(full, cluster, "fifo-skip", ["load=*0.5"])
     assert "\njobs pile up under base (growth " in str(found)

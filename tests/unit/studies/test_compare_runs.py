@@ -153,7 +153,7 @@ def test_what_is_not_significant_in_the_table_beats_no_baseline():
     compared = compare_runs(pl.DataFrame(alone + noise), "mean_jct_s", baseline="fifo")
     assert compared.frame["p_adjusted"][1] > 0.05
     assert compared.frame["is_beaten"].to_list()[:2] == [False, False]
-    assert "None can be told from the best: fifo, las" in " ".join(compared.headline)
+    assert "Not distinguishable from the best: fifo, las" in " ".join(compared.headline)
 
 
 def growing(runs, growth, policy="srtf"):
@@ -450,7 +450,7 @@ def test_seeds_that_are_too_few_have_neither_a_p_nor_a_star():
     few = {name: values[:5] for name, values in JCT.items()}
     text = compared(columns=few).table()
     assert "| 5/5 | - |" in text
-    assert "of at most 0.05" in text
+    assert "p at most 0.05" in text
     assert "5 seeds cannot distinguish policies; at least 6 are needed for 1 comparison." in text
 
 

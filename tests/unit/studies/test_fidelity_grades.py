@@ -45,7 +45,7 @@ PERFECT = {
     "unexplained": 0.0,
     "allocation_error": 0.0,
 }
-PAGE = Path(__file__).parents[3] / "docs" / "studies" / "fidelity.md"
+PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "fidelity.md"
 
 
 def graded(jobs: int = 1000, waited: int = 500, **values: float) -> Any:
@@ -93,13 +93,16 @@ def test_the_distance_grows_with_each_part_and_stays_in_0_to_1(key):
 
 def test_the_page_publishes_these_limits():
     text = PAGE.read_text("utf-8")
-    rows = dict(re.findall(r"^\| `(\w+)` \|.*?\|((?: [≤≥] [\d.]+ \|){4})$", text, re.MULTILINE))
-    shown = {key: tuple(map(float, re.findall(r"[\d.]+", cells))) for key, cells in rows.items()}
-    assert shown == {measure.key: measure.limits for measure in MEASURES}
-    for measure in MEASURES:
-        assert ("≥" in rows[measure.key]) == measure.grows
-    for letter, meaning in MEANINGS.items():
-        assert f"| {letter} | {meaning} |" in text
+    rows = re.findall(r"^\| ([\w ]+), at (most|least) \|((?: [\d.]+ \|){4})$", text, re.MULTILINE)
+    shown = [
+        (label.lower(), way == "least", tuple(map(float, re.findall(r"[\d.]+", cells))))
+        for label, way, cells in rows
+    ]
+    assert [(grows, limits) for _, grows, limits in shown] == [
+        (measure.grows, measure.limits) for measure in MEASURES
+    ]
+    for (label, *_), measure in zip(shown, MEASURES, strict=True):
+        assert label.split()[0] in measure.key.replace("_", " ")
 
 
 def test_jobs_that_follow_each_other_at_an_instant_do_not_overlap():

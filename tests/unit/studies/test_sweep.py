@@ -446,4 +446,4 @@ def test_what_was_assumed_of_throughputs_is_said(tmp_path):
     traces = [{"generate": "philly", "model": 1, "jobs": 60, "throughputs": str(table)}]
     lines = gs.sweep(small(traces=traces, speeds=["table"])).warnings
     assert any(line.startswith("models assumed: those of 60 jobs drawn from 1") for line in lines)
-    assert any(line.startswith("throughputs assumed: ") for line in lines)
+    assert any(line.startswith("throughputs assumed for ") for line in lines)

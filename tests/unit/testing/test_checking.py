@@ -266,3 +266,31 @@ def test_without_hypothesis_the_extra_is_named_and_a_given_case_is_checked():
     )
     told = 'gpusched.testing needs hypothesis: pip install "gpusched-core[testing]"'
     assert made.stdout.strip() == told
+
+
+class ByUser(gs.Order):
+    """Jobs of the users with most jobs first."""
+
+    lifetime = "fixed"
+
+    def rank(self, view, jobs):
+        codes = view.user.codes
+        return -np.bincount(codes)[codes[jobs]].astype(float)
+
+
+class ByName(gs.Order):
+    """Jobs by the names of their users."""
+
+    lifetime = "fixed"
+
+    def rank(self, view, jobs):
+        places = np.argsort(np.argsort(view.user.names))
+        return places[view.user.codes[jobs]].astype(float)
+
+
+def test_a_policy_may_look_at_users_but_not_at_their_names():
+    trace = gs.Trace.from_columns([0, 0, 0, 0], [5, 5, 2, 1], [1] * 4, user=["bz", "bz", "aa", ""])
+    on = (trace, gs.Cluster.uniform(1, 1))
+    gs.testing.check_policy(ByUser, laws=["ids"], on=on)
+    with pytest.raises(gs.testing.LawBroken, match="other ids and names"):
+        gs.testing.check_policy(ByName, laws=["ids"], on=on)

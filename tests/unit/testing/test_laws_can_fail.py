@@ -218,7 +218,7 @@ OTHERWISE: list[tuple[str, str]] = [
     ("forks", "the digest of the fork at 5.5 s differs"),
     ("forks-apart", "the digest of the run differs after jobs were cancelled in forks"),
     ("row-order", "the digest differs with the latest rows first"),
-    ("ids", "the digest differs with other ids and users"),
+    ("ids", "the digest differs with other ids and names"),
     ("type-names", "the digest differs with other names of GPU types"),
     ("rejected-unseen", "with a rejected job the column start_us of the intervals differs"),
     ("verified-rates", "the digest of the verified run differs"),

@@ -124,14 +124,17 @@ def _row_order(case: Case) -> Faults:
         yield "the digest differs with the latest rows first"
 
 
-@law("ids", "Ids, users, queues and groups of jobs have no effect.", rank=71)
+@law("ids", "Ids have no effect, nor the names of users, queues and groups.", rank=71)
 def _ids(case: Case) -> Faults:
     names = [f"job {len(case.trace) - row}" for row in range(len(case.trace))]
-    labels = {name: [f"{name} {row % 3}" for row in range(len(names))] for name in
-              ("user", "queue", "group")}  # fmt: skip
+    labels = {}
+    for key in {"user", "queue", "group"} & {*case.columns}:
+        backwards = sorted({*case.columns[key]}, reverse=True)
+        other = {text: text and f"other {at:09}" for at, text in enumerate(backwards)}
+        labels[key] = [other[text] for text in case.columns[key]]
     named = with_columns(case.columns, id=names, **labels)
     if _run(case, named).digest != case.result.digest:
-        yield "the digest differs with other ids and users"
+        yield "the digest differs with other ids and names"
 
 
 @law(
