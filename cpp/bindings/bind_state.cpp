@@ -47,7 +47,7 @@ void show_public_columns(py::class_<StateView, std::shared_ptr<StateView>>& stat
       {"user", "User of each job of the trace: codes and names."},
       {"account", "Account of each job of the trace: codes and names."},
       {"queue", "Queue of each job of the trace: codes and names."},
-      {"group", "Group of each job of the trace (runs of the same work): codes and names."},
+      {"group", "Group of each job of the trace, for runs of the same work: codes and names."},
       {"priority", "Priority of each job of the trace; 0 if it has none."},
       {"estimate_us", "User's run-time estimate of each job in microseconds; -1 if it has none."},
       {"id", "Name of each job in its source."},

@@ -209,7 +209,7 @@ class State:
     @property
     def group(self) -> typing.Any:
         """
-        Group of each job of the trace (runs of the same work): codes and names.
+        Group of each job of the trace, for runs of the same work: codes and names.
         """
     @property
     def id(self) -> typing.Any:

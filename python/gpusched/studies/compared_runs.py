@@ -66,17 +66,17 @@ class ComparedRuns:
         - the columns of ``by`` and the axis;
         - ``num_seeds`` runs, and ``num_missing`` that failed or have no such value;
         - ``typical``, ``low``, ``high``: the typical run (:func:`typical`; for differences
-        :func:`signed_rank`) and its interval, whose coverage is ``level``; below six seeds it is
-        the range. Limits are null for a single seed;
+          :func:`signed_rank`) and its interval, whose coverage is ``level``; below six seeds it is
+          the range. Limits are null for a single seed;
         - ``mean``, ``worst``, ``worst_share``: the arithmetic mean, the worst run, and its share of
-        of the sum (for ratios of metrics whose lower values are better);
+          the sum (for ratios of metrics whose lower values are better);
         - ``ratio``, ``ratio_low``, ``ratio_high``: the typical pair with the baseline, or
-        ``difference``, ``difference_low``, ``difference_high``, depending on ``scale``;
+          ``difference``, ``difference_low``, ``difference_high``, depending on ``scale``;
         - ``num_better`` of ``num_pairs``: seeds in which it was better than the baseline;
         - ``p`` for no change, and ``p_adjusted`` by Holm for all comparisons of the frame;
         - ``is_beaten``: whether another value is better in the same setting, significantly and by
-        2% or more. Null where this is not decided: ``is_clairvoyant`` next to others that are not,
-        growing queues, and metrics that are neither better lower nor higher;
+          2% or more. Null where this is not decided: ``is_clairvoyant`` next to others that are
+          not, growing queues, and metrics that are neither better lower nor higher;
         - ``growth``: the median of the metric ``growth`` over the seeds, if the runs have it;
         - ``warnings``: caveats of the row.
     metric, axis, by, baseline
