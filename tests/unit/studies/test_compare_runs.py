@@ -219,6 +219,8 @@ def test_the_headline_names_settings_in_which_one_is_best_and_those_in_which_non
     )
     noise = np.random.default_rng(1).lognormal(0.0, 0.5, len(equal))
     text = headline(equal.with_columns(mean_jct_s=pl.col("mean_jct_s") * noise), baseline="fifo")
+    wild = headline(equal.with_columns(mean_jct_s=pl.col("mean_jct_s") * noise**9), baseline="fifo")
+    assert re.search(r"of more than a factor of [\d,]+ are excluded", wild)
     assert re.fullmatch(
         r"Not distinguishable .*: fifo, sjf, srtf\. Differences from fifo of more than \d+% are "
         r"excluded\.", text,
