@@ -274,5 +274,5 @@ def _not_told_apart(compared: Compared, rows: Sequence[Row], places: str) -> lis
     widest = max(max(row["ratio_high"], 1 / row["ratio_low"]) for row in known)
     if widest <= _ALIKE:
         return [text, f"They are within 5% of {compared.baseline}."]
-    most = f"{100 * (widest - 1):.0f}%" if widest <= 2 else f"a factor of {widest:,.0f}"
+    most = f"{100 * (widest - 1):.0f}%" if widest <= 3 else f"a factor of {widest:,.0f}"
     return [text, f"Differences from {compared.baseline} of more than {most} are excluded."]
