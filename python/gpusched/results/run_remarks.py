@@ -133,6 +133,9 @@ def restart_costs(results: Mapping[str, RunLog]) -> list[str]:
 
 def free_restarts(result: RunLog) -> list[str]:
     """Warn if the run preempts without restart costs."""
+    own = result.trace.restart_us
+    if own is not None and own.any():  # so the rules of the policy need not be loaded
+        return []
     if np.any(result.schedule.preemptions) and _restart_cost(result) == _NOTHING:
         return [f"{_RESTART} {_NOTHING}{_HINT}"]
     return []
