@@ -256,7 +256,7 @@ def test_what_it_says_is_read_and_what_is_no_field_refused():
     assert str(found) == "arrivals, multiples of `period_s`"
     both = timed("Both", at_finishes=True, least_run="period_s")
     found = describe(both, "scheduler", "both").preemption
-    assert str(found) == "finishes, when jobs have run for `period_s` or longer"
+    assert str(found) == "finishes, event times once a job has run for `period_s` or longer"
     wrong = timed("Unknown", period="slot_s")
     said = "scheduler unknown: preemption: unknown parameter 'slot_s'; known: period_s"
     with pytest.raises(ValueError, match=said):
