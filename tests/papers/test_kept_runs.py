@@ -51,7 +51,7 @@ def test_an_interrupted_reproduction_shows_what_is_done_and_goes_on(tmp_path, mo
     assert "SJF-BCO" in cut.stdout
     kept = num_kept(tmp_path / "out" / "unfinished")
     assert kept > 0
-    assert f"kept {kept} finished runs in {tmp_path / 'out' / 'unfinished'}" in cut.stderr
+    assert f"saved {kept} finished runs in {tmp_path / 'out' / 'unfinished'}" in cut.stderr
 
     monkeypatch.setattr(KeptRuns, "keep", counted)
     whole = CliRunner().invoke(app, command)

@@ -80,7 +80,7 @@ def test_of_a_long_run_the_first_jobs_are_decided_again():
 
 
 def test_a_level_that_does_not_exist_is_an_error():
-    with pytest.raises(ValueError, match="level: 'all' is not one of log, decisions"):
+    with pytest.raises(ValueError, match="level: 'all' must be one of log, decisions"):
         run_of("fifo").audit(level="all")
 
 

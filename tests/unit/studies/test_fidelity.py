@@ -293,7 +293,7 @@ def test_base_cases_with_the_same_starts_say_so():
     found = gs.fidelity(site, SITE, ["fifo"], ["spread", "first-fit", "consolidated"])
     first, second, other = found.cases
     assert (first.same_as, second.same_as, other.same_as) == ("", first.name, "")
-    assert f"just as near: {second.name}" in str(found)
+    assert f"equally close: {second.name}" in str(found)
 
 
 def test_threads_change_nothing_and_progress_is_told(found, site):
@@ -307,7 +307,7 @@ def test_threads_change_nothing_and_progress_is_told(found, site):
 def test_a_stop_ends_it(site):
     stop = threading.Event()
     stop.set()
-    with pytest.raises(gs.Cancelled, match="stopped after 0 of 14 base cases"):
+    with pytest.raises(gs.Cancelled, match="stopped after 0 of 14 simulations"):
         gs.fidelity(site, stop=stop)
     later = threading.Event()
     with pytest.raises(gs.Cancelled):

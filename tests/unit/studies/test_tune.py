@@ -223,7 +223,7 @@ def test_a_trial_that_leaves_more_jobs_than_the_baseline_is_no_better():
     assert set(found.trials["width"]) == {1, 64}
     left, kept = (found.trials.filter(width=width).row(0, named=True) for width in (1, 64))
     assert (left["state"], kept["state"]) == ("failed", "finished")
-    assert re.search(r"leaves \d.*% of the GPU time .*more than the baseline", left["error"])
+    assert re.search(r"does not finish \d.*% of .* GPU time: more than the baseline", left["error"])
     assert found.best.parameters["width"] == 64
 
 
@@ -264,7 +264,7 @@ def test_a_trial_that_fails_costs_itself_alone():
         ({"batch": 1.5}, TypeError, "batch: 1.5 must be an integer"),
         ({"held_out": [1]}, ValueError, "held_out: seed 1 is of the search"),
         ({"sampler": "tpee"}, ValueError, "sampler: unknown 'tpee'; did you mean"),
-        ({"pruner": 3}, TypeError, "pruner: expected a name or a pruner of Optuna"),
+        ({"pruner": 3}, TypeError, "pruner: expected a name or an Optuna pruner"),
         ({"executor": "dusk"}, ValueError, "executor: 'dusk'"),
     ],
 )

@@ -60,11 +60,11 @@ def test_the_message_has_the_law_the_case_as_code_and_the_line_that_repeats_it()
     text = str(error)
     assert text.startswith("ends: Every job finishes, is rejected or is cancelled.")
     names: dict[str, Any] = {"gs": gs, "Forgetful": planted_bugs.Forgetful}
-    code = text[text.index("trace = ") : text.index("It breaks")]
+    code = text[text.index("trace = ") : text.index("It also violates")]
     exec(code, names)
     assert names["trace"].service_us.tolist() == error.trace.service_us.tolist()
     assert names["cluster"] == error.cluster
-    (again,) = (line for line in text.splitlines() if line.startswith("Again: "))
+    (again,) = (line for line in text.splitlines() if line.startswith("To repeat: "))
     with pytest.raises(gs.testing.LawBroken) as repeated:
-        exec(again.removeprefix("Again: "), names)
+        exec(again.removeprefix("To repeat: "), names)
     assert repeated.value.law == "ends"
