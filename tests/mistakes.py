@@ -45,6 +45,7 @@ CLI: dict[str, dict[str, str]] = {
         "trace info jobs.csv extra": "extra",
         "trace convert jobs.csv": "FILE",
         "policies nope": "nope",
+        "--import nowhere policies": "No module named 'nowhere'",
         "metrics mean_jtc_s": "mean_jct_s",
     },
     "Files": {

@@ -578,7 +578,7 @@ void Assignment::augment(std::size_t source, std::int32_t target) {
 }
 
 void Assignment::fail_unassigned() {
-  fail_input("assignment: too few allowed pairs to assign every row");
+  fail_input("assignment: too few allowed pairs to assign every row or every column");
 }
 
 /// Advances to the nearest event; false once none is nearer than the end of a path.

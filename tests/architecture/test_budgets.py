@@ -66,9 +66,9 @@ def num_words_of_pages(_: Path) -> int:
 
 BUDGETS: dict[str, tuple[int, Callable[[Path], int]]] = {
     "lines of C++": (50_354, lambda _: num_lines(CPP_FILES)),
-    "lines of the package": (73_084, lambda _: num_lines(PYTHON_FILES)),
+    "lines of the package": (73_090, lambda _: num_lines(PYTHON_FILES)),
     "lines of the papers": (7_101, lambda _: num_lines(sorted(PAPERS.rglob("*.py")))),
-    "statements of the package": (34_024, num_statements),
+    "statements of the package": (34_027, num_statements),
     "modules of the package": (274, lambda _: len(PYTHON_FILES)),
     "modules that `gpusched run` imports": (113, num_imported_by_run),
     "public names": (49, lambda _: len(gs.__all__)),

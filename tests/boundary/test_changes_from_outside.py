@@ -116,9 +116,12 @@ def refuse_cancel(run: gs.Simulation) -> None:
 
 REFUSED: dict[str, tuple[Callable[[gs.Simulation], object], str]] = {
     "another policy's name": (lambda run: run.set(policy="fifoo"), "unknown policy"),
-    "a policy that chooses GPUs, in a pool": (lambda run: run.set(policy="ff"), "no servers"),
+    "a policy that chooses GPUs, in a pool": (
+        lambda run: run.set(policy="ff"), "GPUs of servers, but a single pool has no servers",
+    ),
     "a parameter": (
-        lambda run: run.set(policy=gs.Policy("las", epoch="period", period_s=0)), "above 0",
+        lambda run: run.set(policy=gs.Policy("las", epoch="period", period_s=0)),
+        "period_s: epoch=period needs a period above 0",
     ),
     "what a policy finds when it begins": (
         lambda run: run.set(policy=gs.Policy("las", restart="work", period_s=0.5)), "restart=work",

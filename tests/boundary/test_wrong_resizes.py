@@ -56,7 +56,10 @@ WRONG = {
     "onto fewer GPUs than it says": (resize(0, 3, (1, 0b11)), "must have all GPUs of the job"),
     "onto servers out of order": (resize(0, 2, (1, 1), (0, 1)), "once each, in order"),
     "onto the GPUs it has": (resize(0, 2, (0, 0b11)), "must change its GPUs"),
-    "onto a type that cannot run so many": (resize(0, 4, (2, 15)), "cannot run it on this"),
+    "onto a type that cannot run so many": (
+        resize(0, 4, (2, 15)),
+        "cannot run it on this allocation",
+    ),
     "at the instant of its start": (resize(1, 1, (1, 1)), "started in this decision"),
     "twice at an instant": (
         in_turn(resize(0, 1, (1, 1)), resize(0, 2, (2, 3))),

@@ -343,7 +343,7 @@ def test_what_is_of_one_workload_is_not_asked_of_several(gpusched, jobs_csv, one
     result = gpusched("compare", *[jobs_csv if word == "jobs.csv" else word for word in one],
                       "--seeds", 2)  # fmt: skip
     assert result.exit_code == 2
-    assert "needs a single workload" in result.stderr
+    assert "needs a single workload; use --seeds 1" in result.stderr
 
 
 def test_every_metric_of_the_seeds_is_shown_where_it_is_asked_for(gpusched):

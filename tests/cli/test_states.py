@@ -98,7 +98,10 @@ def test_when_prints_quantiles(path, tmp_path, gpusched):
         (lambda s: s["jobs"][1].pop("start_s"), "'runs' holds GPUs but has no start_s"),
         (lambda s: s["jobs"][1]["held"].append({"server": 1, "gpus": [0]}), "server twice"),
         (lambda s: s["jobs"][1]["held"][0].update(gpus=[0, 99]), "Expected `int` <= 63"),
-        (lambda s: s["jobs"][1]["held"][0].update(server=5), "held_server: 5 is out of range"),
+        (
+            lambda s: s["jobs"][1]["held"][0].update(server=5),
+            "held_server: 5 is out of range; there are 2",
+        ),
         (lambda s: s["jobs"][2].update(id="wide"), "wide"),
         (lambda s: s.update(now_s=5), "after now_s"),
         (lambda s: s["cluster"].update(servers=[]), "servers"),
@@ -138,7 +141,10 @@ def test_columns_that_no_policy_uses_are_remarked_if_they_say_something(
 def test_mistakes_are_one_line(path, gpusched):
     for arguments, message in (
         (("decide",), "--state: a file is needed"),
-        (("decide", "--state", path, "--policy", "conservative"), "decide --stream"),
+        (
+            ("decide", "--state", path, "--policy", "conservative"),
+            "snapshot; use gpusched decide --stream",
+        ),
         (("when", "nobody", "--state", path), "has no job 'nobody'"),
         (("when", "--state", path), "ID: name one waiting job, or use --all"),
         (("when", "wide", "--all", "--state", path), "ID: name one waiting job, or use --all"),

@@ -70,9 +70,12 @@ def test_the_command_tells_of_an_excerpt_and_runs_it(name, tmp_path):
     path = str(FORMATS[name].write_excerpt(tmp_path))
     told = CliRunner().invoke(app, ["trace", "info", path])
     assert told.exit_code == 0, told.output
-    has_types = len(gs.read_trace(path).type_sets) > 1
-    servers = [] if has_types else ["--servers", "4"]
-    run = CliRunner().invoke(app, ["run", path, "-p", "fifo", *servers])
+    run = CliRunner().invoke(app, ["run", path, "-p", "fifo", "--servers", "4"])
+    types = {each for some in gs.read_trace(path).type_sets for each in some}
+    assert (run.exit_code == 2) == (len(types) > 1), run.output
+    if len(types) > 1:
+        assert "list the servers of each in a file, --cluster FILE, or leave" in run.stderr
+        run = CliRunner().invoke(app, ["run", path, "-p", "fifo"])
     assert run.exit_code == 0, run.output
 
 

@@ -63,6 +63,11 @@ def test_a_message_is_one_of_the_sources_or_an_answer(message, answers):
     assert not missing(message) or any(is_told(message, answer) for answer in answers)
 
 
+@each("message", [message for message, _, _ in ELSEWHERE])
+def test_a_message_of_others_is_an_answer(message, answers):
+    assert any(is_told(message, answer) for answer in answers)
+
+
 def test_a_message_that_nobody_raises_is_found():
     assert missing("a GPU is not idle") == ["a GPU is not idle"]
     assert missing("the key of job ... is endless") == [" is endless"]

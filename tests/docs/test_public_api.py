@@ -52,6 +52,17 @@ def test_what_the_python_reference_names_of_the_package_is_public():
     assert short <= public()
 
 
+def test_every_page_is_in_a_tree_of_contents():
+    listed = set[str]()
+    for index in ("docs/index.md", "docs/studies/index.md"):
+        text = (ROOT / index).read_text(encoding="utf-8")
+        trees = re.findall(r"^```{toctree}\n((?::.*\n)*)\n((?:.+\n)+)```", text, re.MULTILINE)
+        folder = index.removesuffix("index.md")
+        listed |= {f"{folder}{page}.md" for _, pages in trees for page in pages.split()}
+    pages = {page.relative_to(ROOT).as_posix() for page in ROOT.glob("docs/**/*.md")}
+    assert listed == {page for page in pages if "/data/" not in page} - {"docs/index.md"}
+
+
 SHOWN = ("State", "Actions", "Allocation", "FreeGpus", "Request", "Placement")
 """What a call shows to a plug-in; one page describes all of it."""
 

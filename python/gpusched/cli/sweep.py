@@ -85,7 +85,7 @@ def sweep(
     status: bool = flag(RUN, "Show progress without running anything."),
     only: str | None = in_panel(
         RUN, "RUN", None,
-        "Run only those whose ID starts with this prefix, such as a failed one; results are not "
+        "Run only those whose name starts with this prefix, such as a failed one; results are not "
         "saved.",
     ),
     place: PlaceOptions,

@@ -49,13 +49,18 @@ class PythonObject(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
         return hashlib.sha256(msgspec.json.encode(msgspec.structs.astuple(self))).hexdigest()[:8]
 
 
+def is_ours(kind: type) -> bool:
+    """Whether a class is of gpusched or its papers."""
+    return kind.__module__.partition(".")[0] in ("gpusched", "gpusched_papers")
+
+
 def identify(role: Role, thing: Any) -> PythonObject | None:
     """Describe an object before its run, which may change it; None if its class is gpusched's.
 
     Objects of gpusched and its papers are identified by their version.
     """
     kind = type(thing)
-    if kind.__module__.partition(".")[0] in ("gpusched", "gpusched_papers"):
+    if is_ours(kind):
         return None
     from gpusched.base.object_digests import ObjectReader, UnreadableError
 

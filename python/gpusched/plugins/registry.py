@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 from gpusched import _core
 from gpusched.base.registry import Registry, load_entry_points
 from gpusched.base.suggest import nearest
+from gpusched.plugins.identity import is_ours
 from gpusched.plugins.info import (
     POLICY_KINDS,
     PluginInfo,
@@ -183,7 +184,7 @@ def describe(seam: type, kind: str, name: str) -> PluginInfo:
 
 def _reads_times(seam: type) -> bool:
     """Whether a method reads the run times that a state shows; our own policies say when."""
-    if seam.__module__.startswith("gpusched"):
+    if is_ours(seam):
         return False
     from gpusched.base.object_digests import names_of
 

@@ -529,7 +529,7 @@ def _checked_records(names: Mapping[str, tuple[str, ...]], arrays: dict[str, Any
     gpus = take(arrays, "records.gpus", np.int32, (num,))
     require(num > 0, "records.service_us", "is empty")
     require(
-        bool(service_us.min() > 0 and service_us.max() <= 2**53), "records.service_us", "is invalid"
+        0 < service_us.min() <= service_us.max() <= 2**53, "records.service_us", "is not a time"
     )
     require(bool(gpus.min() > 0), "records.gpus", "must be at least 1")
     codes = {}

@@ -140,7 +140,7 @@ def _rows(arrays: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
         for column, dtype in INTERVAL_COLUMNS.items()
     }
     if num_rows and not 0 <= rows["job"].min() <= rows["job"].max() < num_jobs:
-        raise ValueError("intervals.job: unknown job")
+        raise ValueError("intervals.job: has jobs that are not in the trace")
     return rows
 
 
@@ -155,5 +155,5 @@ def _decisions(arrays: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
         for column, dtype in DECISION_COLUMNS.items()
     }
     if not 0 <= rows["job"].min() <= rows["job"].max() < len(arrays["trace.submit_us"]):
-        raise ValueError("decisions.job: unknown job")
+        raise ValueError("decisions.job: has jobs that are not in the trace")
     return rows

@@ -65,7 +65,7 @@ class Apart:
 
     def name(self, run: str) -> str:
         """Return the storage key of a run's row without these jobs."""
-        return f"{run}:{hashlib.sha256(self.left).hexdigest()[:16]}"
+        return f"{run}:{hashlib.sha256(self.left + self.others).hexdigest()[:16]}"
 
     def measured(
         self, result: Result, window: RunWindow | None, more: Iterable[str]

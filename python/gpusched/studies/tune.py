@@ -771,7 +771,7 @@ def tune(
     sampler_of(sampler, seed, batch)  # a wrong name is found before anything is run
     pruner_of(pruner, rungs)
     if not 0 < search_share < 1:
-        raise ValueError(f"search_share: {search_share!r} must be between 0 and 1")
+        raise ValueError(f"search_share: {search_share!r} must be above 0 and below 1")
     space = PolicySpace.of(policy_space)
     read = Study.of(study)
     shares = [float(REDUCTION) ** (rung + 1 - rungs) for rung in range(rungs)]

@@ -428,7 +428,7 @@ def _of_container(container: Mapping[str, Any], is_gpu: Callable[[str], bool]) -
     for kind in ("requests", "limits"):
         found = amounts_of(at(container, "resources", kind), is_gpu)
         if found is None:
-            raise Unfit("has a pod set with a fraction of GPUs")
+            raise Unfit("has a pod set without a whole number of GPUs")
         if found:
             return found
     return Counter()

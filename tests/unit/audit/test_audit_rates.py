@@ -213,7 +213,7 @@ def test_a_speed_without_a_rule_is_said_to_be_unchecked():
     report = result.audit()
     assert report.ok
     assert report.notes[0].startswith("speed stages, contention none: unknown")
-    assert "unknown" in str(report)
+    assert "unknown, the work of jobs is not checked" in str(report)
 
 
 def test_jobs_beyond_the_bound_are_left_to_chance_and_this_is_said(crowded):

@@ -135,7 +135,7 @@ def test_a_placement_that_goes_by_all_jobs_is_not_shown_by_the_first():
     decisions.check(case := case_of(result), Course.of(case), most_looks=100)
     assert case.problems == []
     assert case.notes[-1].startswith(
-        "decisions not shown: placement fgd depends on the requests of all"
+        "decisions not shown: placement fgd depends on the requests of all jobs, and 60"
     )
     assert str(result.audit(level="decisions")) == "no problems"
 

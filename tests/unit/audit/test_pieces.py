@@ -277,7 +277,7 @@ def test_a_warning_that_is_due_is_missed():
     )
     assert result.audit().ok
     (problem,) = with_schedule(result, warnings=()).audit().problems
-    assert problem.startswith("missing warning: 1 jobs have a number of GPUs that is not")
+    assert problem.startswith("missing warning: 1 jobs have a number of GPUs that is not a power")
 
 
 def test_a_server_with_next_to_no_cpu_refuses_who_asks_for_some():

@@ -390,7 +390,7 @@ def test_a_policy_that_chooses_gpus_takes_over_where_jobs_ask_for_gpus_alone():
         run.set(policy=policy)
         run.run()
         assert (run.result().schedule.status == 0).all()
-    with pytest.raises(ValueError, match="cpu, memory, gpu_share: not supported by this policy"):
+    with pytest.raises(ValueError, match="gpu_share: not supported by this policy, which chooses"):
         begun(cpu=[1.0] * 3).set(policy="rand")
 
 

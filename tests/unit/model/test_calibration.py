@@ -146,7 +146,7 @@ def test_a_wrong_header_or_folder_is_an_error(tmp_path, monkeypatch):
     monkeypatch.delenv("GPUSCHED_DATA", raising=False)
     with pytest.raises(
         ValueError,
-        match=r"read_pollux: needs pollux: .*Qiao .*set --data",
+        match=r"read_pollux: needs pollux: .*Qiao .*set --data or GPUSCHED_DATA to its parent",
     ):
         read_pollux()
     with pytest.raises(FileNotFoundError):

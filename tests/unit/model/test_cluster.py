@@ -91,7 +91,7 @@ def test_servers_with_gpus_of_several_types_are_parts_of_one():
         ([{"devices": ({"type": "a", "n": 2},)}], "devices: .* must be \\(type, count\\) each"),
         (
             [{"devices": (("a", 1), ("b", 4)), "gpus": 4}],
-            "devices: cannot be combined with gpus, gpu_type, speed",
+            "devices: cannot be combined with gpus, gpu_type, speed or part_of",
         ),
         ([{"devices": ("a", "b")}], "devices: .* must be \\(type, count\\) each"),
         ([{"gpus": 1, "part_of": "x"}, {"gpus": 1, "part_of": "x"}], "has a type of GPUs twice"),

@@ -48,7 +48,7 @@ def jobs(**changes: Any) -> Trace:
         (
             {"throughput": {"T4": {1: 0}}},
             ValueError,
-            "throughput: is 0 everywhere, so the model",
+            "throughput: is 0 everywhere, so the model fits no GPU type",
         ),
         ({"throughput": {"T4": {1: -1}}}, ValueError, r"throughput\['T4'\]\[1\]: -1 must lie in"),
         ({"throughput": {"T4": {1: math.nan}}}, ValueError, "nan must lie in"),

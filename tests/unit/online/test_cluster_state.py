@@ -69,8 +69,8 @@ def test_clusters_jobs_and_histories_of_other_types_are_refused_by_name():
         ({"preemptions": [0, 0.5, 0, 0]}, TypeError, "preemptions: expected whole numbers"),
         ({"now_s": 25}, ValueError, "jobs: row 3 is submitted at 30 s, after now_s"),
         ({"now_s": NAN}, ValueError, "now_s"),
-        ({"held_job": [4]}, ValueError, "held_job: 4 is out of range"),
-        ({"held_server": [2]}, ValueError, "held_server: 2 is out of range"),
+        ({"held_job": [4]}, ValueError, "held_job: 4 is out of range; there are 4"),
+        ({"held_server": [2]}, ValueError, "held_server: 2 is out of range; there are 2"),
         ({"held_server": [0, 1]}, ValueError, "must be equally long"),
         ({"held_mask": [0x7F]}, ValueError, "held_mask: job 0 holds 7 GPUs, not 8"),
         ({"held_mask": [0]}, ValueError, "holds no GPU"),
@@ -212,7 +212,9 @@ def test_a_decision_does_not_end_what_it_has_begun():
                 actions.preempt(job)
 
     jobs = gs.Trace.from_columns([0], [10], [1])
-    with pytest.raises(gs.InvariantError, match="started in this decision, so it cannot stop"):
+    with pytest.raises(
+        gs.InvariantError, match="started in this decision, so it cannot stop in it"
+    ):
         gs.decide(gs.online.ClusterState(CLUSTER, jobs, 5), policy=Hasty())
 
 

@@ -356,6 +356,8 @@ def test_a_policy_that_reads_run_times_is_marked_without_saying_so():
         def time(self, view):
             return view.predicted_us
 
+    Shortest.__module__ = "gpusched_of_a_user"
+
     class ByEstimate(Shortest):
         flags = ("estimate",)
 

@@ -422,8 +422,8 @@ MIXED = example_runs(failed=False)
 @each(
     ("picture", "arguments", "message"),
     [
-        ("lines", {"metric": "mean_jtc_s"}, "column 'mean_jtc_s'; did you mean 'mean_jct_s'"),
-        ("lines", {"source": MIXED, "metric": "cluster", "where": SMALL}, "column 'cluster"),
+        ("lines", {"metric": "mean_jtc_s"}, "no numeric column 'mean_jtc_s'; did you mean 'mean"),
+        ("lines", {"source": MIXED, "metric": "cluster", "where": SMALL}, "numeric column 'clus"),
         ("lines", {"x": "lod"}, "x: no axis 'lod'; did you mean 'load'"),
         ("lines", {"baseline": "fifi"}, "no run under 'fifi'; did you mean 'fifo'"),
         ("lines", {"show": "share"}, "show: must be"),

@@ -172,7 +172,7 @@ def add_one(column):
         ("intervals.end_us", add_one, "schedule does not have the stored digest"),
         ("intervals.mask", add_one, "schedule does not have the stored digest"),
         ("trace.service_us", add_one, "trace does not have the stored fingerprint"),
-        ("intervals.job", lambda a: a + 3, "unknown job"),
+        ("intervals.job", lambda a: a + 3, "intervals.job: has jobs that are not in the trace"),
         ("intervals.mask", lambda a: a.astype(np.int64), "intervals.mask holds int64, not "),
         ("schedule.held_us", lambda a: a[1:], r"schedule.held_us has shape \(2,\), not \(3,\)"),
         ("schedule.held_us", None, "schedule.held_us is missing"),

@@ -94,15 +94,19 @@ def test_the_distance_grows_with_each_part_and_stays_in_0_to_1(key):
 def test_the_page_publishes_these_limits():
     text = PAGE.read_text("utf-8")
     rows = re.findall(r"^\| ([\w ]+), at (most|least) \|((?: [\d.]+ \|){4})$", text, re.MULTILINE)
-    shown = [
-        (label.lower(), way == "least", tuple(map(float, re.findall(r"[\d.]+", cells))))
+    shown = {
+        label.lower(): (way == "least", tuple(map(float, re.findall(r"[\d.]+", cells))))
         for label, way, cells in rows
-    ]
-    assert [(grows, limits) for _, grows, limits in shown] == [
-        (measure.grows, measure.limits) for measure in MEASURES
-    ]
-    for (label, *_), measure in zip(shown, MEASURES, strict=True):
-        assert label.split()[0] in measure.key.replace("_", " ")
+    }
+    assert shown == {
+        "ks distance" if measure.key == "ks" else measure.key.replace("_", " "): (
+            measure.grows, measure.limits,
+        )
+        for measure in MEASURES
+    }  # fmt: skip
+    (rely,) = re.findall(r"^\| \*\*You can rely on\*\* \| (.*) \|$", text, re.MULTILINE)
+    for letter, meaning in zip("ABCD", rely.split(" | "), strict=True):
+        assert meaning in MEANINGS[letter]
 
 
 def test_jobs_that_follow_each_other_at_an_instant_do_not_overlap():

@@ -148,8 +148,8 @@ def test_edges_of_ranges_are_told():
 @each(
     ("changes", "message"),
     [
-        ({"search_share": 0.0}, "search_share: 0.0 must be between 0 and 1"),
-        ({"search_share": 1.0}, "search_share: 1.0 must be between 0 and 1"),
+        ({"search_share": 0.0}, "search_share: 0.0 must be above 0 and below 1"),
+        ({"search_share": 1.0}, "search_share: 1.0 must be above 0 and below 1"),
         ({"better": "least"}, "better: 'least' must be 'lower' or 'higher'"),
         ({"trials": 0}, "trials: 0 must lie in 1"),
         ({"held_out": 0}, "held_out: 0 must lie in 1"),
@@ -324,7 +324,7 @@ NOISE = np.resize([1, -1], 10)
              "search was chance; keep base"],
         ),
         (0.9 * BASE, 1.3, "higher", ["it is 10.0% less: the gain in the search was chance; keep"]),
-        (BASE + np.resize([30.0, -32.0], 10), 0.99, "lower", ["may be chance; keep base"]),
+        (BASE + np.resize([30.0, -32.0], 10), 0.99, "lower", ["it may be chance; keep base"]),
         (
             0.9 * BASE + NOISE, 0.5, "lower",
             ["best: the gain on held-out jobs, 10.0%, is much smaller than in the search, "],

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import warnings
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ import polars as pl
 import pytest
 
 import gpusched as gs
+from gpusched.results.same_jobs import Apart
 from gpusched.studies.sweep import PythonTime, run_batch
 from gpusched.studies.sweep_result import overview
 from tests.time_limit import time_limit
@@ -223,7 +225,8 @@ def test_what_makes_a_table_wrong_is_told():
     over = gs.sweep(small(traces=[{"generate": "philly", "jobs": 60, "loads": [1.5]}]))
     assert any("overloaded (load 1.5" in line for line in over.warnings)
     busy = small(traces=[{"generate": "philly", "jobs": 300, "loads": [0.95]}])
-    assert any("set warm_up" in line for line in gs.sweep(busy | {"warm_up": "0%"}).warnings)
+    warnings = gs.sweep(busy | {"warm_up": "0%"}).warnings
+    assert any(line.startswith("no warm-up at load 0.8 or more: ") for line in warnings)
     calm = small(traces=[{"generate": "philly", "jobs": 60, "loads": [0.2]}])
     assert gs.sweep(calm).warnings == []
     for measured in ({}, {"warm_up_s": 9.0}, {"warm_up": "1m"}):
@@ -403,6 +406,14 @@ def test_runs_that_leave_other_jobs_are_not_compared_in_percent():
     assert row["is_beaten"] is None
     whole = result.compare("makespan_s", baseline="fifo-skip").frame
     assert whole["ratio"].null_count() == 0, "it is of the run, whichever jobs that finishes"
+
+
+def test_rows_without_some_jobs_are_told_apart_by_what_others_finish_of_these():
+    one, two = (zlib.compress(bytes([jobs])) for jobs in (0b01, 0b11))
+    some, all_left = Apart.of([one, two, None]), Apart.of([one, two])
+    assert (some.left, some.others) == (b"\3", b"\3")
+    assert (all_left.left, all_left.others) == (b"\3", b"\2")
+    assert some.name("run") != all_left.name("run")
 
 
 def test_policies_are_measured_by_the_jobs_that_all_of_them_finish(tmp_path, monkeypatch):

@@ -300,7 +300,7 @@ def miscounting(**shown: Any) -> type:
 
 OPENED: list[tuple[str, type, str]] = [
     ("cancelled", Deaf, "job 0 was cancelled at 1 s but exists at 2 s"),
-    ("forks-apart", Tying, "the digest of the run differs after jobs were cancelled"),
+    ("forks-apart", Tying, "the digest of the run differs after jobs were cancelled in forks"),
     ("sound-states", miscounting(num_free=4), "free and held GPUs do not add up to the cluster at"),
     ("sound-states", miscounting(num_waiting=9), "2 jobs have arrived at 0 s; 11 are known"),
     (
@@ -329,7 +329,7 @@ def test_an_open_run_that_is_not_sound_breaks_the_law(law, opens, fault):
     [
         ("key-lifetime", planted_bugs.SecretClock, 'but its lifetime is "fixed"'),
         ("key-of-its-own", planted_bugs.FirstAskedFirst, "asked in another sequence"),
-        ("asking-is-free", planted_bugs.ByAddress, "keys"),
+        ("asking-is-free", planted_bugs.ByAddress, "job 0, asked twice at 0 s: keys"),
         ("takes-over", planted_bugs.Forgetful, "is unfinished"),
         ("class-unchanged", planted_bugs.SharedMemory, "SharedMemory.served was {"),
     ],

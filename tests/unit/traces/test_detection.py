@@ -117,7 +117,8 @@ def test_what_is_nearly_a_trace_is_told_what_it_lacks(tmp_path, text, message):
 def test_what_squeue_printed_at_a_site_is_a_queue_and_no_list_of_servers(tmp_path):
     path = DATA / "slurm" / "squeue_out.json"
     # Its jobs ask for no GPUs, and for that alone they are no jobs here.
-    with pytest.raises(ValueError, match=r"all 11 rows were rejected: state_reason must be a"):
+    told = "all 11 rows were rejected: state_reason must be a wait for GPUs"
+    with pytest.raises(ValueError, match=told):
         read_trace(path)
 
     document = json.loads(path.read_text())

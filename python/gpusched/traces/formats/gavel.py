@@ -100,7 +100,7 @@ def read(
 
     if source.first_line.count("\t") == len(TIMED.required) - 1:
         if throughputs is not None:
-            raise ValueError(f"{source}: throughputs: not used, the file has durations")
+            raise ValueError(f"{source}: throughputs: the file has durations, in column 11")
         return TIMED.read(source, on_bad=on_bad)
     schema = LONG if source.first_line.count("\t") == len(LONG.required) - 1 else SHORT
     return schema.read(source, on_bad=on_bad, judge=timed)

@@ -308,7 +308,10 @@ LEFT_OUT: dict[str, tuple[dict[str, Any], str]] = {
     "not these": ({"excluded_nodes": "gpu[02-03]"}, "excludes servers of the cluster"),
     "features": ({"features": "h100&nvlink"}, "features 'h100&nvlink'"),
     "exclusive": ({"exclusive": ["true"]}, "asks for whole servers"),
-    "shape": ({"tres_per_node": "gres/gpu:3", "node_count": 2}, "3 GPUs on each of 2 servers"),
+    "shape": (
+        {"tres_per_node": "gres/gpu:3", "node_count": 2},
+        "3 GPUs on each of 2 servers differ from its total",
+    ),
 }  # fmt: skip
 
 
@@ -901,6 +904,12 @@ def test_times_evictions_and_limits(kueue_state, objects):
     assert kueue_state(objects, unlimited_s=500).jobs.service_s[1] == 500
 
 
+def requests_of(workload):
+    """What the first container of a workload requests."""
+    (container,) = workload["spec"]["podSets"][0]["template"]["spec"]["containers"]
+    return container["resources"]["requests"]
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -910,7 +919,9 @@ def test_times_evictions_and_limits(kueue_state, objects):
         (lambda w, q: w["spec"].update(podSets=[]), "asks for no GPU"),
         (lambda w, q: w["spec"].update(queueName="none"), "has a queueName without a LocalQueue"),
         (lambda w, q: w["metadata"].update(creationTimestamp="soon"), "creationTimestamp"),
-        (lambda w, q: w["spec"]["podSets"][0].update(count="many"), "an invalid count in a pod"),
+        (lambda w, q: w["spec"]["podSets"][0].update(count="many"), "invalid count in a pod set"),
+        (lambda w, q: requests_of(w).update({"nvidia.com/gpu": "1.5"}),
+         "has a pod set without a whole number of GPUs"),
         (lambda w, q: q["spec"].update(stopPolicy="Hold"), "is in a stopped queue"),
     ],
 )  # fmt: skip

@@ -172,5 +172,5 @@ def test_the_form_of_shockwave_tells_durations(tmp_path):
     assert trace.submit_s.tolist() == [0, 7.5]
     assert (trace.gpus.tolist(), trace.weight.tolist()) == ([2, 2], [3, 3])
     assert trace.group.names == ("LM (batch size 10)",)
-    with pytest.raises(ValueError, match="the file has durations"):
+    with pytest.raises(ValueError, match="throughputs: the file has durations, in column 11"):
         gs.read_trace(path, throughputs="table.json")
