@@ -22,6 +22,11 @@ Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& 
   if (placement.is_pooled() && progress_.is_active()) {
     fail_input("placement: the speed depends on servers, but a single pool has none");
   }
+  if (jobs.has_limits()) executor_.keep_losses();
+  if (jobs.has_writes() && (progress_.is_active() || snapshot != nullptr)) {
+    fail_input(
+        "checkpoint_write_us: supported only under the speed `fixed`, in runs that begin empty");
+  }
   feasibility_.begin(placement, seed, scheduler, control);
   if (snapshot != nullptr) restore(*snapshot);
   scheduler.begin({state_, placement, seed, control});
@@ -135,6 +140,27 @@ void Simulation::restore_running(const Snapshot& snapshot) {
   }
 }
 
+void Simulation::expect(std::span<const Outage> outages) {
+  if (outages.empty()) return;
+  if (placement_->is_pooled()) fail_input("placement: outages are of servers, but a pool has none");
+  if (state_.jobs().has_shares()) {
+    fail_input("gpu_share: not supported in runs with outages");
+  }
+  outages_.begin(outages, state_.cluster());
+  state_.begin_closing();
+  executor_.keep_losses();
+  begin_policy();
+}
+
+/// The scheduler begins while jobs may run that it did not start.
+void Simulation::begin_policy() {
+  scheduler_->begin({state_, *placement_, seed_, *control_});
+  if (scheduler_->adopt(state_)) return;
+  fail_input(
+      "policy: it keeps more than the state between decisions, so it cannot go on when servers go "
+      "down or come back");
+}
+
 bool Simulation::can_place(JobId job) const {
   Allocation scratch;
   return placement_->place(state_.occupancy(), state_.request(job), scratch);
@@ -156,18 +182,23 @@ bool Simulation::step(Time limit) {
 bool Simulation::open_instant(Time limit) {
   const Time finish = finishes_.next();
   const Time arrival = next_arrival();
-  const Time now = std::min(std::min(finish, arrival), std::min(executor_.wake_up(), pending_.at));
+  const Time event = std::min(std::min(finish, arrival), std::min(executor_.wake_up(), pending_.at));
+  const Time outage = outages_.next();
+  const Time now = std::min(event, outage);
   if (now >= limit) return false;
+  if (event == kNever && !state_.has_waiting()) return false;
   if (now.count() >= kMaxTicks) fail_at_the_end_of_time(finish);
   state_.move_to(now);
   finished_.clear();
   arrived_.clear();
   if (finish == now) apply_finishes();
-  is_timer_ = finish != now && arrival != now && pending_.at != now;
+  is_timer_ = finish != now && arrival != now && pending_.at != now && outage != now;
   has_changed_ = is_anew_ = false;
-  if (pending_.at == now) [[unlikely]]
-    apply_pending();
+  if (pending_.at == now || outage == now) [[unlikely]]
+    apply_changes();
   if (arrival == now) apply_arrivals();
+  if (state_.take_capacity_change()) [[unlikely]]
+    begin_again();
   executor_.begin_decision(is_timer_);
   return true;
 }
@@ -204,9 +235,13 @@ void Simulation::fail_at_the_end_of_time(Time finish) {
 [[gnu::flatten]] void Simulation::apply_finishes() {
   finishes_.take(state_.now(), [&](std::uint32_t slot) {
     finished_.push_back(state_.slot_at(slot).job);
-    executor_.finish(slot);
+    if (state_.slot_at(slot).work_end == state_.now()) [[likely]] {
+      executor_.finish(slot);
+      ++num_finished_;
+    } else {
+      executor_.kill(slot);
+    }
   });
-  num_finished_ += finished_.size();
   if (finished_.size() > 1) std::sort(finished_.begin(), finished_.end());
 }
 
@@ -235,8 +270,19 @@ void Simulation::hand_over(Scheduler& scheduler, Time at) {
   scheduler_ = &scheduler;
 }
 
-void Simulation::apply_pending() {
-  const PendingChanges now = std::exchange(pending_, {});
+void Simulation::apply_changes() {
+  PendingChanges now;
+  if (pending_.at == state_.now()) now = std::exchange(pending_, {});
+  apply_cancellations(now);
+  if (outages_.next() == state_.now()) apply_outages();
+  if (now.has(Change::hand_over)) {
+    begin_anew();
+  } else if (now.has(Change::restore)) {
+    show_waiting();
+  }
+}
+
+void Simulation::apply_cancellations(const PendingChanges& now) {
   for (const Change& change : now.changes) {
     if (change.kind != Change::ask) has_changed_ = true;
     // It may have waited, or have just finished.
@@ -245,11 +291,31 @@ void Simulation::apply_pending() {
     finished_.push_back(change.job);
   }
   std::sort(finished_.begin(), finished_.end());
-  if (now.has(Change::hand_over)) {
-    begin_anew();
-  } else if (now.has(Change::restore)) {
-    show_waiting();
-  }
+}
+
+void Simulation::apply_outages() {
+  std::vector<ServerId> failed;
+  outages_.take(state_.now(), [&](ServerId server, OutageCalendar::Turn turn) {
+    if (turn == OutageCalendar::Turn::closes) state_.close(server);
+    if (turn == OutageCalendar::Turn::opens) state_.open(server);
+    if (turn == OutageCalendar::Turn::fails) failed.push_back(server);
+  });
+  has_changed_ = true;
+  if (!failed.empty()) hit(failed);
+}
+
+/// All jobs with a GPU of these servers, which are in order, lose their run.
+void Simulation::hit(const std::vector<ServerId>& servers) {
+  std::vector<std::pair<JobId, ServerId>> hits;
+  state_.for_each_running([&](const Slot& run) {
+    for (const Piece& piece : run.pieces) {
+      if (!std::binary_search(servers.begin(), servers.end(), piece.server)) continue;
+      hits.emplace_back(run.job, piece.server);
+      break;
+    }
+  });
+  std::sort(hits.begin(), hits.end());
+  for (const auto& [job, server] : hits) executor_.interrupt(state_.record(job).slot, server);
 }
 
 /// Another scheduler decides from this instant on.
@@ -262,6 +328,14 @@ void Simulation::begin_anew() {
   }
   scheduler_->begin({state_, *placement_, seed_, *control_});
   is_anew_ = true;
+  show_waiting();
+}
+
+/// The same scheduler decides on other GPUs than before: it sees the state as if it had just begun.
+void Simulation::begin_again() {
+  begin_policy();
+  has_changed_ = is_anew_ = true;
+  arrived_.clear();
   show_waiting();
 }
 
@@ -319,12 +393,13 @@ Schedule Simulation::finish() {
                        (num_waiting == 1 ? " job waits" : " jobs wait") +
                        " forever, the first is job " + std::to_string(first_waiting) +
                        ": nothing is running or due to arrive, and the policy neither started a "
-                       "waiting job nor requested a wake-up");
+                       "waiting job nor requested a wake-up" +
+                       (state_.gpus_up() < state_.cluster().num_gpus() ? "; some GPUs are down" : ""));
   }
   counters_.num_rates_computed = progress_.num_computed();
   counters_.num_rates_changed = progress_.num_changed();
   return Schedule(state_.jobs().num_jobs(), state_.take_records(), std::move(log_),
-                  state_.uncontended_us(), executor_.take_num_resizes(),
+                  state_.uncontended_us(), executor_.take_num_resizes(), executor_.take_losses(),
                   has_decided ? scheduler_->decisions() : std::vector<Decision>{}, counters_,
                   std::move(warnings));
 }
