@@ -49,6 +49,8 @@ class Executor final : public Actions {
     finishes_->settle();
     has_changed_policy_ = false;
   }
+  /// Nothing will come of the decision that was asked for.
+  void drop_wake() noexcept { wake_ = kNever; }
   /// All that happens is written there, too; null: nowhere.
   void tell(std::vector<Event>* events) noexcept { events_ = events; }
   void note(EventKind kind, JobId job) {

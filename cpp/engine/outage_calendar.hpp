@@ -22,7 +22,8 @@ class OutageCalendar {
   /// Throws InvalidInput that names the row.
   void begin(std::span<const Outage> outages, const Cluster& cluster);
 
-  [[nodiscard]] bool empty() const noexcept { return edges_.empty(); }
+  /// Whether there were outages, and none begins or ends any more.
+  [[nodiscard]] bool is_over() const noexcept { return at_ > 0 && at_ == edges_.size(); }
   /// The next instant at which an outage begins or ends; kNever if there is none.
   [[nodiscard]] Time next() const noexcept { return next_; }
   /// Visits what happens now to the servers, beginnings first: visit(server, turn). A failing server

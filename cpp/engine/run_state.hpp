@@ -35,6 +35,14 @@ class RunState final : public State {
     records_[job].phase = phase;
     ++num_ended_;
   }
+  /// Visits the waiting jobs, in order.
+  template <class Visit>
+  void for_each_waiting(Visit visit) {
+    while (first_live_ < num_arrived_ && records_[first_live_].phase > Phase::running) ++first_live_;
+    for (JobId job = first_live_; job < num_arrived_; ++job) {
+      if (records_[job].phase == Phase::waiting) visit(job);
+    }
+  }
   [[nodiscard]] bool has_waiting() const noexcept {
     return num_arrived_ > num_ended_ + num_running_;
   }
@@ -107,12 +115,14 @@ class RunState final : public State {
   void close(ServerId server) {
     count_up(server, -occupancy_.free_gpus(server));
     occupancy_.close(server);
+    has_changed_capacity_ = true;
   }
   void open(ServerId server) {
     count_up(server, count_bits(occupancy_.down_mask(server)));
     occupancy_.open(server);
+    has_changed_capacity_ = true;
   }
-  /// Whether the number of GPUs in use or free has changed since the last call.
+  /// Whether servers have closed or opened, or GPUs have gone down, since the last call.
   [[nodiscard]] bool take_capacity_change() noexcept {
     return std::exchange(has_changed_capacity_, false);
   }
@@ -156,6 +166,7 @@ class RunState final : public State {
   }
 
   JobId num_ended_ = 0;
+  JobId first_live_ = 0;  // all before have ended
   bool has_changed_capacity_ = false;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -174,7 +175,8 @@ Time Simulation::next_arrival() const {
 bool Simulation::step(Time limit) {
   if (!open_instant(limit)) return false;
   const std::span<const JobId> finished = is_anew_ ? std::span<const JobId>{} : finished_;
-  scheduler_->decide(state_, {finished, arrived_, !finished_.empty() || has_changed_}, executor_);
+  const bool has_released = !finished_.empty() || has_changed_;
+  scheduler_->decide(state_, {finished, arrived_, has_released, has_other_gpus_}, executor_);
   close_instant();
   return true;
 }
@@ -189,16 +191,17 @@ bool Simulation::open_instant(Time limit) {
   if (event == kNever && !state_.has_waiting()) return false;
   if (now.count() >= kMaxTicks) fail_at_the_end_of_time(finish);
   state_.move_to(now);
+  is_idle_ = state_.num_running() == 0;
   finished_.clear();
   arrived_.clear();
   if (finish == now) apply_finishes();
   is_timer_ = finish != now && arrival != now && pending_.at != now && outage != now;
-  has_changed_ = is_anew_ = false;
+  has_changed_ = is_anew_ = has_other_gpus_ = false;
   if (pending_.at == now || outage == now) [[unlikely]]
     apply_changes();
   if (arrival == now) apply_arrivals();
   if (state_.take_capacity_change()) [[unlikely]]
-    begin_again();
+    show_other_gpus();
   executor_.begin_decision(is_timer_);
   return true;
 }
@@ -206,6 +209,10 @@ bool Simulation::open_instant(Time limit) {
 void Simulation::close_instant() {
   executor_.end_decision();
   if (is_timer_) livelock_.look(state_, executor_.turns());
+  // What waits now waits for GPUs that never come back: no timer helps it.
+  const bool is_stuck = is_timer_ && is_idle_ && state_.num_running() == 0 && outages_.is_over();
+  if (is_stuck && next_arrival() == kNever) [[unlikely]]
+    executor_.drop_wake();
   ++counters_.num_instants;
   counters_.num_events += finished_.size() + arrived_.size();
   counters_.max_running = std::max<std::uint64_t>(counters_.max_running, state_.num_running());
@@ -300,7 +307,7 @@ void Simulation::apply_outages() {
     if (turn == OutageCalendar::Turn::opens) state_.open(server);
     if (turn == OutageCalendar::Turn::fails) failed.push_back(server);
   });
-  has_changed_ = true;
+  hit_.clear();
   if (!failed.empty()) hit(failed);
 }
 
@@ -315,7 +322,10 @@ void Simulation::hit(const std::vector<ServerId>& servers) {
     }
   });
   std::sort(hits.begin(), hits.end());
-  for (const auto& [job, server] : hits) executor_.interrupt(state_.record(job).slot, server);
+  for (const auto& [job, server] : hits) {
+    executor_.interrupt(state_.record(job).slot, server);
+    hit_.push_back(job);
+  }
 }
 
 /// Another scheduler decides from this instant on.
@@ -331,18 +341,27 @@ void Simulation::begin_anew() {
   show_waiting();
 }
 
-/// The same scheduler decides on other GPUs than before: it sees the state as if it had just begun.
-void Simulation::begin_again() {
-  begin_policy();
-  has_changed_ = is_anew_ = true;
-  arrived_.clear();
-  show_waiting();
+/// The scheduler decides on other GPUs than before.
+void Simulation::show_other_gpus() {
+  has_changed_ = has_other_gpus_ = true;
+  if (is_anew_) return;
+  if (!scheduler_->follows_gpus()) {
+    begin_policy();
+    is_anew_ = true;
+    arrived_.clear();
+    show_waiting();
+    return;
+  }
+  finished_.insert(finished_.end(), hit_.begin(), hit_.end());
+  std::sort(finished_.begin(), finished_.end());
+  std::copy_if(hit_.begin(), hit_.end(), std::back_inserter(arrived_),
+               [&](JobId job) { return state_.is_waiting(job); });
+  std::sort(arrived_.begin(), arrived_.end());
+  hit_.clear();
 }
 
 void Simulation::show_waiting() {
-  for (JobId job = 0; job < state_.num_arrived(); ++job) {
-    if (state_.is_waiting(job)) arrived_.push_back(job);
-  }
+  state_.for_each_waiting([&](JobId job) { arrived_.push_back(job); });
 }
 
 void Simulation::reject(JobId job, RejectReason reason) {

@@ -138,7 +138,7 @@ class Simulation {
   void apply_outages();
   void hit(const std::vector<ServerId>& servers);
   void begin_anew();
-  void begin_again();
+  void show_other_gpus();
   void begin_policy();
   void show_waiting();
   void reject(JobId job, RejectReason reason);
@@ -166,8 +166,11 @@ class Simulation {
   bool has_changed_ = false;  // of the present instant, from outside
   bool is_anew_ = false;  // a scheduler decides that has just begun
   bool is_timer_ = false;    // and nothing else happened
+  bool is_idle_ = false;  // nothing ran before the present instant
+  bool has_other_gpus_ = false;
   std::vector<JobId> finished_;
   std::vector<JobId> arrived_;
+  std::vector<JobId> hit_;  // by failing servers, at the present instant
   std::uint64_t num_finished_ = 0;
   std::uint64_t num_rejected_ = 0;
   Counters counters_;

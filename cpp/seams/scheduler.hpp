@@ -20,6 +20,8 @@ struct Instant {
   std::span<const JobId> arrived;
   /// Whether any GPUs were released: refused jobs may fit now. The occupancy knows which ones.
   bool has_released;
+  /// Whether GPUs went down or came back since the last instant.
+  bool has_other_gpus = false;
 };
 
 /// The inputs of a scheduler before a run; all of it outlives the run.
@@ -48,6 +50,9 @@ class Scheduler : public Flagged {
   /// Called after `begin` in a run that starts from a snapshot: jobs run that it did not start. The
   /// first decision gets the waiting jobs as arrived. False if it decides by more than the state.
   [[nodiscard]] virtual bool adopt(const State& /*state*/) { return false; }
+  /// Whether it can go on when GPUs go down or come back. Then a job whose server fails is shown among
+  /// the finished and the arrived of one instant. If it cannot, it begins and adopts the state.
+  [[nodiscard]] virtual bool follows_gpus() const { return false; }
   /// Every job that it admitted or turned down, in the order of the decisions.
   [[nodiscard]] virtual std::vector<Decision> decisions() const { return {}; }
   /// Warnings for the result, one sentence each.
