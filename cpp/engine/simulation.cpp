@@ -155,11 +155,14 @@ void Simulation::expect(std::span<const Outage> outages) {
 
 /// The scheduler begins while jobs may run that it did not start.
 void Simulation::begin_policy() {
+  if (scheduler_->outages() == Outages::follows) return;
   scheduler_->begin({state_, *placement_, seed_, *control_});
-  if (scheduler_->adopt(state_)) return;
+  const bool takes_outages = scheduler_->outages() != Outages::refuses;
+  if (takes_outages && scheduler_->adopt(state_)) return;
   fail_input(
-      "policy: it keeps more than the state between decisions, so it cannot go on when servers go "
-      "down or come back");
+      "policy: it does not support outages; policies that keep more than the state between "
+      "decisions cannot go on when servers go down or come back, and those in Python say that they "
+      "can by the attribute takes_outages = True");
 }
 
 bool Simulation::can_place(JobId job) const {
@@ -345,7 +348,7 @@ void Simulation::begin_anew() {
 void Simulation::show_other_gpus() {
   has_changed_ = has_other_gpus_ = true;
   if (is_anew_) return;
-  if (!scheduler_->follows_gpus()) {
+  if (scheduler_->outages() != Outages::follows) {
     begin_policy();
     is_anew_ = true;
     arrived_.clear();

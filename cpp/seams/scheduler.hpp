@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,6 +33,13 @@ struct Setup {
   const RunControl& control;
 };
 
+/// What a scheduler does when GPUs go down or come back.
+enum class Outages : std::uint8_t {
+  refuses,
+  adopts,   // it begins anew, and adopts the state
+  follows,  // it goes on: a job whose server fails is among the finished and the arrived of an instant
+};
+
 /// Decides which jobs hold which GPUs from now on, and when to decide next. One call per instant,
 /// after its finishes and arrivals were applied. Rejected jobs are never shown.
 class Scheduler : public Flagged {
@@ -50,9 +58,7 @@ class Scheduler : public Flagged {
   /// Called after `begin` in a run that starts from a snapshot: jobs run that it did not start. The
   /// first decision gets the waiting jobs as arrived. False if it decides by more than the state.
   [[nodiscard]] virtual bool adopt(const State& /*state*/) { return false; }
-  /// Whether it can go on when GPUs go down or come back. Then a job whose server fails is shown among
-  /// the finished and the arrived of one instant. If it cannot, it begins and adopts the state.
-  [[nodiscard]] virtual bool follows_gpus() const { return false; }
+  [[nodiscard]] virtual Outages outages() const { return Outages::adopts; }
   /// Every job that it admitted or turned down, in the order of the decisions.
   [[nodiscard]] virtual std::vector<Decision> decisions() const { return {}; }
   /// Warnings for the result, one sentence each.

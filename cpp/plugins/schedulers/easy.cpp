@@ -57,7 +57,7 @@ class Easy final : public Scheduler {
     return true;
   }
 
-  [[nodiscard]] bool follows_gpus() const override { return true; }
+  [[nodiscard]] Outages outages() const override { return Outages::follows; }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
     if (deep_) {
