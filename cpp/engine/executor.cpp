@@ -217,7 +217,7 @@ bool Executor::restore(JobId job) {
   const Demand* demand = state_->jobs().demand(job);
   const Occupancy& free = state_->occupancy();
   const bool fits = free.is_pooled()    ? free.num_free() >= slot.gpus
-                    : free.may_close()  ? free.can_return(slot.pieces)
+                    : free.may_close()  ? free.can_return(slot.pieces, demand)
                     : demand != nullptr ? free.is_free(slot.pieces, *demand)
                                         : free.is_free(slot.pieces);
   if (!fits) return false;

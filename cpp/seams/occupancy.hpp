@@ -63,8 +63,9 @@ class Occupancy {
   [[nodiscard]] GpuMask down_mask(ServerId server) const noexcept {
     return down_[static_cast<std::size_t>(server)];
   }
-  /// Whether a job that let go of these in the present decision can have them back.
-  [[nodiscard]] bool can_return(std::span<const Piece> pieces) const noexcept;
+  /// Whether a job that let go of these in the present decision can have them back, with the CPU and
+  /// memory of its workers.
+  [[nodiscard]] bool can_return(std::span<const Piece> pieces, const Demand* demand) const noexcept;
 
   /// Whether more than whole GPUs is kept. Only then may those below be called.
   [[nodiscard]] bool has_demands() const noexcept { return !free_cpu_.empty(); }
