@@ -245,8 +245,10 @@ def save_case(
     Raises
     ------
     ValueError
-        If the policy, the placement or the predictor is written in Python.
+        If the policy, the placement or the predictor is written in Python, or there are outages.
     """
+    if spec.outages:
+        raise ValueError("outages: the replay tool has none")
     if predicted is None:
         raise ValueError(f"predictor {spec.predictor}: the replay tool cannot run Python")
     policy, placement = Policy.parse(spec.policy), PlacementChoice.parse(spec.placement)
