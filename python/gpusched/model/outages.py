@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 KINDS: Final = ("fail", "drain")
 COLUMNS: Final = ("server", "start_s", "end_s", "kind")
 NEVER: Final = -1
-"""End of an outage that lasts for ever."""
+"""End of an outage of a server that is never back."""
 MAX_DRAWN: Final = 2**24
 """Most outages that are drawn."""
 _SHOWN_NAMES: Final = 20
