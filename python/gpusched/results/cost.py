@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import polars
 
     from gpusched.model.cluster import Cluster
+    from gpusched.model.outages import Outages
     from gpusched.specs.run_spec import RunSpec
     from gpusched.traces.workload import Trace
 
@@ -123,6 +124,8 @@ class RunLog(Protocol):
     def schedule(self) -> Schedule: ...
     @property
     def intervals(self) -> Mapping[str, AnyArray]: ...
+    @property
+    def outages(self) -> Outages | None: ...
     @property
     def is_fixed(self) -> bool: ...
     @property

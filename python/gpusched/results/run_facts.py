@@ -10,26 +10,30 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gpusched import _core
-from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
+from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64
 from gpusched.base.memo import kept
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.units import WHOLE_GPU
 from gpusched.bounds.certificates import LowerBounds, certificate
 from gpusched.bounds.deadline_bounds import dsr_bound
+from gpusched.results.capacity import Capacity
 from gpusched.results.cost import held_gpu_us, logged_gpu_us
 from gpusched.results.run_window import RunWindow, clipped
 from gpusched.schedules.schedule import (
     FINISHED,
+    REJECTED,
     SCHEDULE_COLUMNS,
     Schedule,
     contention_slowdown,
     whole_intervals,
     widths_of,
 )
+from gpusched.schedules.series import INTERRUPT, intervals_ended
 
 if TYPE_CHECKING:
     from gpusched.base.labels import Labels
     from gpusched.model.cluster import Cluster
+    from gpusched.model.outages import Outages
     from gpusched.prediction.accuracy import PredictionReport
     from gpusched.schedules.series import Contention
     from gpusched.traces.workload import Trace
@@ -74,6 +78,8 @@ class RunFacts:
         Wall time of the simulation; None: unknown.
     prediction
         Accuracy of the predictions; None if there were none.
+    outages
+        The outages of servers; None without any.
     window
         The measured part of the run; None: all of it. "The jobs" below are those submitted in it.
     jobs
@@ -91,13 +97,14 @@ class RunFacts:
         speed: str | None = None,
         wall_s: float | None = None,
         prediction: PredictionReport | None = None,
+        outages: Outages | None = None,
         window: RunWindow | None = None,
         jobs: Bool | None = None,
     ) -> None:
         self.trace, self.cluster, self.schedule = trace, cluster, schedule
         self.contention, self.costs, self.speed = contention, costs, speed
         self.wall_s, self.prediction, self.window = wall_s, prediction, window
-        self.jobs = jobs
+        self.outages, self.jobs = outages, jobs
 
     @kept
     def measures(self) -> _core.RunMeasures:
@@ -205,6 +212,18 @@ class RunFacts:
         return begin_us, self.window.end_us(self.trace, self.schedule)
 
     @kept
+    def held_ends_us(self) -> tuple[int, int]:
+        """As :attr:`ends_us`, but for a whole run with the jobs that did not finish.
+
+        The first submit that was not rejected, and the last release; 0 and 0 if no job ran.
+        """
+        released_us = self.intervals["end_us"]
+        if self.window is not None or not len(released_us):
+            return self.ends_us
+        first = np.argmax(np.asarray(self.schedule.status) != REJECTED)
+        return int(self.trace.submit_us[first]), int(released_us.max())
+
+    @kept
     def window_us(self) -> int:
         """Length of the window, microseconds."""
         begin_us, end_us = self.ends_us
@@ -298,6 +317,35 @@ class RunFacts:
         return gpus
 
     @kept
+    def milli(self) -> Int64:
+        """GPUs of each job in thousandths, which GPU shares are whole numbers of."""
+        share = WHOLE_GPU if self.trace.share_milli is None else self.trace.share_milli
+        return self.trace.gpus.astype(np.int64) * share
+
+    @property
+    def failures(self) -> Int32 | None:
+        """The interruptions of each job by failing servers.
+
+        None if the run has no outages, time limits or checkpoints.
+        """
+        return self.schedule.failures if len(self.schedule.failures) else None
+
+    @kept
+    def capacity(self) -> Capacity:
+        """Where the GPU time went."""
+        return Capacity.of(self)
+
+    @kept
+    def recoveries_us(self) -> Int64:
+        """Time from each interruption of a counted job to its next start, microseconds."""
+        rows = self.intervals
+        first, opens, ends = intervals_ended(self.schedule, rows, self.cluster, self.outages)
+        hit = np.flatnonzero(ends[:-1] == INTERRUPT)
+        hit = hit[~opens[hit + 1] & self.counted[rows["job"][first[hit]]]]
+        waited_us: Int64 = rows["start_us"][first[hit + 1]] - rows["end_us"][first[hit]]
+        return waited_us
+
+    @kept
     def lower(self) -> LowerBounds | None:
         """Lower bounds for the finished jobs; None if there is none."""
         return self._bounds(thorough=False)
@@ -379,7 +427,7 @@ class RunFacts:
 _NO_FIGURES: Final = frozenset({"paid_us", "reason"})
 
 
-# The needs that a run meets do not depend on its schedule, except for admissions.
+# The needs that a run meets do not depend on its schedule, except for admissions and failures.
 _WHERE: Final[Mapping[str, str]] = {
     "deadlines": "trace.deadline_us",
     "admissions": "admissions",
@@ -394,5 +442,6 @@ _WHERE: Final[Mapping[str, str]] = {
     "values": "trace.value",
     "profiles": "trace.profiles",
     "estimates": "trace.estimate_us",
+    "failures": "failures",
 }
 _all_of: Final = attrgetter(*_WHERE.values())

@@ -14,7 +14,9 @@ from gpusched.plugins.info import POLICY_KINDS
 from gpusched.plugins.registry import has_flag_of, registered
 from gpusched.prediction.registry import predicts_by
 from gpusched.schedules.schedule import (
+    FAILED,
     FINISHED,
+    KILLED,
     REJECT_REASONS,
     REJECTED,
     STATUSES,
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from gpusched.results.cost import RunLog
     from gpusched.traces.workload import Trace
 
+_WHY: Final = {KILLED: " at the time limit", FAILED: " after too many interruptions"}
 _RESTART: Final = "a restart after a preemption costs"
 _NOTHING: Final = "nothing"
 _HINT: Final = " (the trace states no cost: --restart TIME, or a column restart_s)"
@@ -104,7 +107,8 @@ def unserved(result: RunLog) -> list[str]:
         ]
     for code in range(UNFINISHED, len(STATUSES)):
         if count := int(np.count_nonzero(status == code)):
-            lines.append(f"{plural(count, 'job')} {STATUSES[code]}, left out of the job metrics")
+            what = f"{STATUSES[code]}{_WHY.get(code, '')}"
+            lines.append(f"{plural(count, 'job')} {what}, left out of the job metrics")
     return lines
 
 
