@@ -34,6 +34,7 @@ from gpusched.engine.saved_run import (
 )
 from gpusched.engine.seams import Chosen, copied, policy_seam
 from gpusched.model.cluster import Cluster
+from gpusched.model.outages import Outages
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.results.result import Result
 from gpusched.results.run_remarks import unserved
@@ -155,7 +156,8 @@ class Simulation:
 
     Parameters
     ----------
-    trace, cluster, policy, placement, predictor, speed, contention, seed, verify, max_intervals
+    trace, cluster, policy, placement, predictor, speed, contention, seed, outages, verify,
+    max_intervals
         As for :func:`simulate`. ``auto`` decides by the jobs of ``trace``: if all of them have
         estimates, jobs submitted later need them, too; name ``oracle`` otherwise.
 
@@ -194,12 +196,14 @@ class Simulation:
         speed: str | SpeedChoice | None = None,
         contention: str | ContentionChoice = "none",
         seed: int = 0,
+        outages: Outages | None = None,
         verify: bool = False,
         max_intervals: int | None = None,
     ) -> None:
         ready = Ready(
             trace, cluster, policy=policy, placement=placement, predictor=predictor, speed=speed,
-            contention=contention, seed=seed, verify=verify, max_intervals=max_intervals,
+            contention=contention, seed=seed, outages=outages, verify=verify,
+            max_intervals=max_intervals,
         )  # fmt: skip
         warn(ready.remarks, stacklevel=2)
         self._stand(Course(ready.untouched()), ready, *opened(ready))

@@ -125,6 +125,9 @@ class Trace:
     weight: Float64 | None = None
     checkpoint_us: Int64 | None = None
     restart_us: Int64 | None = None
+    checkpoint_every_us: Int64 | None = None
+    checkpoint_write_us: Int64 | None = None
+    max_requeues: Int32 | None = None
     source_wait_us: Int64 | None = None
     share_milli: Int32 | None = None
     cpu_milli: Int64 | None = None
@@ -198,6 +201,9 @@ class Trace:
         gpu_types: Any = None,
         checkpoint_s: Any = None,
         restart_s: Any = None,
+        checkpoint_every_s: Any = None,
+        checkpoint_write_s: Any = None,
+        max_requeues: Any = None,
         source_wait_s: Any = None,
         profile: Any = None,
         profiles: AnyProfiles = (),
@@ -257,16 +263,24 @@ class Trace:
             Allowed types per job as ``"V100|T4"`` or a collection; empty or None = any.
         checkpoint_s, restart_s
             The job's own part of the restart overhead, seconds.
+        checkpoint_every_s, checkpoint_write_s
+            Seconds of work between two checkpoints, more than 0, and seconds to write one, 0 or
+            more: after a failure the job goes on from its last one. NaN: none, and 0.
+        max_requeues
+            Whole numbers, 0 or more: after so many failures of its servers, the next one ends the
+            job; NaN: no limit.
+        time_limit_s
+            Seconds after which a run of the job is ended, more than 0; NaN: none.
         profile, profiles
             Per job the name or index of one of the ``profiles``. A single profile applies to all
             jobs.
         graph, graphs
             Per job the name or index of one of the ``graphs``; it must have as many replicas as the
             job has gpus. None: the one graph with so many replicas.
-        time_limit_s, priority, partition, account, qos, dependency, eligible_s
-            The walltime, more than 0; a number, 0 for NaN; a name per job each; a text such as
-            ``"afterok:7"``, empty for none; when the job could start, not before its submission,
-            on the clock of ``submit_s``. NaN: none. These are kept, but no policy uses them yet.
+        priority, partition, account, qos, dependency, eligible_s
+            A number, 0 for NaN; a name per job each; a text such as ``"afterok:7"``, empty for
+            none; when the job could start, not before its submission, on the clock of
+            ``submit_s``, NaN: none. These are kept, but no policy uses them yet.
         ran_on
             The GPU type that each job ran on, empty for none; if types differ in speed, its run
             time refers to that type.
@@ -1028,6 +1042,8 @@ class Trace:
                 labels[name] = values
             elif column.kind == "moment":  # the check expects times before they are shifted
                 numeric[column.stored] = np.where(values == NOT_GIVEN, NOT_A_TIME, values)
+            elif name == "max_requeues":  # it is checked again, and -1 is no count
+                numeric[name] = np.where(values == NOT_GIVEN, np.nan, values)
             elif column.is_numeric:
                 numeric[column.stored] = values
         named = {name: given.get(name) for name in check.LABELS}
@@ -1045,9 +1061,7 @@ class Trace:
             labels=labels | check.given_labels(screen, named, num_jobs),
             indices=indices,
         )
-        fields: dict[str, Any] = dict.fromkeys(
-            JOB_COLUMNS[name].stored for name in columns.keys() - given.keys()
-        )
+        fields: dict[str, Any] = dict.fromkeys(JOB_COLUMNS[name].stored for name in columns)
         fields |= {**jobs.columns, "type_sets": sets}
         if "deadline_s" in columns:
             fields["source"] = _without(self.source, DEADLINES_DRAWN)
