@@ -17,7 +17,7 @@ from gpusched.schedules.schedule import (
     StoredSchedule,
     digest_of,
 )
-from gpusched.specs.run_spec import RunSpec, TraceSource
+from gpusched.specs.run_spec import OutageSource, RunSpec, TraceSource
 
 SECOND = 1_000_000
 Run = tuple[float, float, Mapping[int, int]]
@@ -83,7 +83,7 @@ def failing(
     )
     spec = RunSpec(
         policy="fifo", placement="first-fit", predictor="oracle", seed=0, cluster=cluster,
-        trace=TraceSource.of(trace), version=gs.__version__,
+        trace=TraceSource.of(trace), version=gs.__version__, outages=OutageSource.of(outages),
     )  # fmt: skip
     return Result(trace, cluster, spec, schedule, 0.5, outages=outages)
 

@@ -12,7 +12,6 @@ import numpy as np
 from gpusched.base import container
 from gpusched.base.arrays import AnyArray
 from gpusched.base.files import naming
-from gpusched.model.outages import KINDS, Outages
 from gpusched.prediction.accuracy import PredictionReport
 from gpusched.schedules.schedule import (
     DECISION_COLUMNS,
@@ -25,6 +24,7 @@ from gpusched.schedules.schedule import (
     digest_of,
 )
 from gpusched.specs.fingerprints import fingerprint
+from gpusched.specs.outage_store import OUTAGE_MEMBERS, outage_members, stored_outages
 from gpusched.specs.run_spec import RunSpec
 from gpusched.traces.trace_store import (
     TRACE_MEMBERS,
@@ -35,25 +35,11 @@ from gpusched.traces.trace_store import (
 )
 
 KIND: Final = container.Kind("gpusched-result", 5)
-_OUTAGE_COLUMNS: Final[dict[str, type[np.generic]]] = {
-    "server": np.int32,
-    "start_us": np.int64,
-    "end_us": np.int64,
-    "kind": np.uint8,
-    "row": np.int64,
-}
-_MEMBERS: Final = TRACE_MEMBERS | frozenset((
+_MEMBERS: Final = TRACE_MEMBERS | OUTAGE_MEMBERS | frozenset((
     *(f"schedule.{column}" for column in (*SCHEDULE_COLUMNS, *OPTIONAL_COLUMNS)),
     *(f"intervals.{column}" for column in INTERVAL_COLUMNS),
     *(f"decisions.{column}" for column in DECISION_COLUMNS),
-    *(f"outages.{column}" for column in _OUTAGE_COLUMNS),
 ))  # fmt: skip
-
-
-class _OutagesHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    source: str
-    notes: tuple[str, ...]
-    until_s: float | None
 
 
 class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -66,13 +52,13 @@ class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     warnings: tuple[str, ...]
     trace: TraceHeader
     prediction: PredictionReport | None = None
-    outages: _OutagesHeader | None = None
 
 
 def write(result: Any, path: str | os.PathLike[str]) -> None:
     """Write a :class:`~.result.Result` atomically."""
     trace, schedule = result.trace, result.schedule
     trace_header, arrays = trace_members(trace)
+    arrays |= outage_members(result.outages)
     for column in SCHEDULE_COLUMNS:
         arrays[f"schedule.{column}"] = getattr(schedule, column)
     for column in OPTIONAL_COLUMNS:
@@ -84,10 +70,6 @@ def write(result: Any, path: str | os.PathLike[str]) -> None:
     for column in DECISION_COLUMNS:
         if len(decisions["job"]):
             arrays[f"decisions.{column}"] = np.asarray(decisions[column])
-    outages, outages_header = result.outages, None
-    if outages is not None:
-        arrays |= {f"outages.{column}": getattr(outages, column) for column in _OUTAGE_COLUMNS}
-        outages_header = _OutagesHeader(outages.source, outages.notes, outages.until_s)
     header = _Header(
         version=result.spec.version,
         digest=schedule.digest,
@@ -98,7 +80,6 @@ def write(result: Any, path: str | os.PathLike[str]) -> None:
         warnings=tuple(schedule.warnings),
         trace=trace_header,
         prediction=result.prediction,
-        outages=outages_header,
     )
     container.write(path, KIND, msgspec.json.encode(header), arrays)
 
@@ -150,22 +131,8 @@ def _read(path: str | os.PathLike[str], max_bytes: int | None) -> dict[str, Any]
         "wall_s": header.wall_s,
         "clairvoyant": header.clairvoyant,
         "prediction": header.prediction,
-        "outages": _outages(header, arrays),
+        "outages": stored_outages(header.spec, arrays),
     }
-
-
-def _outages(header: _Header, arrays: Mapping[str, AnyArray]) -> Outages | None:
-    if header.outages is None:
-        return None
-    num_rows = len(arrays.get("outages.server", ()))
-    columns: dict[str, Any] = {
-        column: stored_column(arrays, f"outages.{column}", dtype, num_rows)
-        for column, dtype in _OUTAGE_COLUMNS.items()
-    }
-    known = range(header.spec.cluster.num_servers)
-    if not np.isin(columns["server"], known).all() or columns["kind"].max(initial=0) >= len(KINDS):
-        raise ValueError("outages: an unknown server or kind")
-    return Outages(**columns, **msgspec.structs.asdict(header.outages))
 
 
 def _rows(arrays: Mapping[str, AnyArray]) -> dict[str, AnyArray]:

@@ -9,13 +9,13 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray, Bool, Int64
 from gpusched.base.units import WHOLE_GPU
+from gpusched.model.outages import KINDS, Outages, core_outages
 
 if TYPE_CHECKING:
     from gpusched.model.cluster import Cluster
-    from gpusched.model.outages import Outages
     from gpusched.traces.workload import Trace
 
-FAIL: Final = 0
+FAIL: Final = KINDS.index("fail")
 """Kind of an outage that interrupts the jobs of its server; the other lets them run on."""
 NEVER_US: Final = 2**62
 """End of an outage without an end."""
@@ -33,7 +33,7 @@ def spans(
     kind
         The kind that counts; None: each.
     """
-    columns = [np.array(column, np.int64) for column in outages.for_core(cluster).values()]
+    columns = [np.array(column, np.int64) for column in core_outages(outages, cluster).values()]
     some = np.ones(len(columns[0]), np.bool_) if kind is None else columns[3] == kind
     server, start_us, end_us = (column[some] for column in columns[:3])
     end_us[end_us < 0] = NEVER_US
