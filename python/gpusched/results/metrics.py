@@ -352,9 +352,10 @@ row(290, "utilisation", "ratio", "higher", "time", "utilisation",
     definition="GPU time of useful work, g p of finished jobs / (M x makespan)", short="util.",
     kind="percent", group="cluster", table="main", place=190, gives_way=12)
 row(300, "preemptions", "count", "lower", "jobs", "preemptions",
-    "Number of preemptions (a job lost its GPUs).", lambda run: run.measures.num_preemptions,
-    definition="times that a job lost its GPUs", short="preempt.", group="cluster", table="main",
-    place=220, gives_way=10)
+    "Number of preemptions (the policy took a job's GPUs).",
+    lambda run: run.measures.num_preemptions,
+    definition="times that the policy took a job's GPUs", short="preempt.", group="cluster",
+    table="main", place=220, gives_way=10)
 row(310, "resizes", "count", "lower", "jobs", "resizes",
     "Number of resizes (a running job changed its GPUs).", lambda run: run.measures.num_resizes,
     definition="times that a running job changed its GPUs", group="cluster", place=1040)
