@@ -20,7 +20,7 @@ from gpusched.reporting.charts.highlights import comparison_of
 from gpusched.reporting.report import render_report
 from gpusched.results.capacity import Capacity, exact_dot
 from gpusched.results.result_store import KIND
-from gpusched.results.run_remarks import unserved
+from gpusched.results.run_remarks import free_restarts, restart_costs, unserved
 from gpusched.results.run_window import RunWindow
 from gpusched.results.same_jobs import SameJobs
 from gpusched.schedules.schedule import FAILED, FINISHED, KILLED, UNFINISHED
@@ -230,6 +230,14 @@ def test_what_is_left_out_is_told(ends):
     ]
     assert same.measured("b", finished)["ettr"] == 1
     assert "num_failures" not in same.measured("b", finished)
+
+
+def test_restarts_without_a_cost_are_told_after_failures():
+    hint = " (the trace states no cost: --restart TIME, or a column restart_s)"
+    result = one_server_of_a_gang_fails()
+    assert free_restarts(result) == [f"a restart costs nothing{hint}"]
+    assert restart_costs({"fifo": result}) == [f"a restart costs nothing under fifo{hint}"]
+    assert free_restarts(simulated([job(0, 1)])) == []
 
 
 def test_a_timetable_of_another_tool_has_the_jobs_that_are_over(ends, tmp_path):
