@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 from typing import Any, TypeVar
 
 import numpy as np
@@ -74,6 +75,13 @@ def numbered(values: AnyArray) -> tuple[Int64, Int64]:
     is_there[place] = True
     number_of = np.cumsum(is_there) - 1
     return np.flatnonzero(is_there) + low, number_of[place]
+
+
+def exact_dot(weights: Int64, values: Int64) -> int:
+    """Sum the products without overflow or rounding; none is negative."""
+    if float(np.dot(weights.astype(np.float64), values.astype(np.float64))) < 2.0**62:
+        return int(np.dot(weights, values))
+    return sum(map(operator.mul, weights.tolist(), values.tolist()))
 
 
 def nearest_rank(ordered: AnyArray, percent: float) -> float:

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.base import container
+from gpusched.base.arrays import exact_dot
 from gpusched.model.outages import Outages
 from gpusched.reporting.charts.highlights import comparison_of
 from gpusched.reporting.report import render_report
-from gpusched.results.capacity import Capacity, exact_dot
 from gpusched.results.result_store import KIND
 from gpusched.results.run_remarks import free_restarts, restart_costs, unserved
 from gpusched.results.run_window import RunWindow
@@ -93,8 +93,7 @@ def test_a_part_of_a_run_counts_what_lies_in_it(ends):
     useful = 4 * (99 + 100 * 116 / 117)
     assert summary["goodput"] == pytest.approx(useful / (16 * 136 - 240))
     assert summary["restarts_gpu_s"] == pytest.approx(20 * 116 / 117)
-    facts = result._facts(RunWindow(1.0))
-    sums = Capacity.of(facts)
+    sums = result._facts(RunWindow(1.0)).capacity
     assert sums.capacity == sums.down + sums.held + sums.idle
     assert sums.held == pytest.approx(4 * (69 + 49 + 99 + 116) * 1e9, rel=1e-12)
 
