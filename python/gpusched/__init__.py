@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from gpusched.studies.what_if import whatif as whatif
     from gpusched.traces.generating.synthetic_traces import generate as generate
     from gpusched.traces.inventories import read_cluster as read_cluster
-    from gpusched.traces.outage_files import read_outages as read_outages
+    from gpusched.traces.outages import read_outages as read_outages
     from gpusched.traces.reading import read_trace as read_trace
     from gpusched.traces.workload import Trace as Trace
 
@@ -116,7 +116,7 @@ _HOME = {
     "policies": "plugins.registry",
     "predictors": "prediction",
     "read_cluster": "traces.inventories",
-    "read_outages": "traces.outage_files",
+    "read_outages": "traces.outages",
     "read_trace": "traces.reading",
     "register_metric": "results.metric_registry",
     "register_order": "plugins.registry",

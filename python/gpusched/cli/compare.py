@@ -25,6 +25,7 @@ from gpusched.cli.options import (
     AnswerOptions,
     ClusterOptions,
     GanttOptions,
+    OutageOptions,
     RunOptions,
     ShownOptions,
     WorkloadOptions,
@@ -36,7 +37,7 @@ from gpusched.cli.options import (
     split_names,
 )
 from gpusched.cli.progress import ProgressDisplay
-from gpusched.cli.workload import Workload, generated, load_workload
+from gpusched.cli.workload import Workload, generated, load_outages, load_workload, outages_told
 from gpusched.plugins.policy import Policy
 from gpusched.prediction.choose import for_trace
 from gpusched.reporting.notes import caption, footnotes, remarks
@@ -56,6 +57,8 @@ gpusched compare jobs.csv --servers 64 --gpus-per-server 8
 
 gpusched compare jobs.csv -p fifo,srtf -p 2d-las:preset=lucid
 
+gpusched compare jobs.csv -p fifo,srtf --mtbf 30d --repair 4h
+
 gpusched compare jobs.csv -p fifo,srtf --losers --by gpus
 
 gpusched compare jobs.csv --load 0.8 --json | jq .results[0].mean_jct_s
@@ -67,6 +70,7 @@ def compare(
     *,
     workload: WorkloadOptions,
     servers: ClusterOptions,
+    failures: OutageOptions,
     policies: list[str] | None = in_panel(
         RUN, "A,B:KEY=VALUE,...", None,
         "Policies with their parameters; see [bold]gpusched policies[/]. May be repeated. "
@@ -76,7 +80,8 @@ def compare(
     seeds: int | None = in_panel(
         RUN, "N", None,
         "Number of generated workloads, from --seed on; more than one adds confidence intervals. "
-        f"Default: {SEEDS} without TRACE; 1 with --by, --price, --losers, --graphs or --gantt.",
+        f"Default: {SEEDS} without TRACE; 1 with --by, --price, --losers, --graphs, --gantt, "
+        "--outages or --mtbf.",
         min=1,
     ),
     threads: int | None = in_panel(
@@ -113,6 +118,7 @@ def compare(
     single = {
         "TRACE": bool(trace), "--by": groupings, "--price": prices is not None,
         "--losers": before, "--graphs": workload.graphs, "--gantt": timeline.gantt,
+        "--outages": failures.outages, "--mtbf": failures.mtbf,
     }  # fmt: skip
     of_one = [name for name, given in single.items() if given]
     if seeds is None:
@@ -127,7 +133,9 @@ def compare(
     with ProgressDisplay() as display:
         display.stage("reading the trace" if trace else "generating the workload")
         loaded = load_workload(trace, workload, servers, speed=speed, seed=how.seed)
-        inputs = read_files(trace, workload, servers.cluster)
+        outages = load_outages(failures, loaded, servers.cluster, how.seed)
+        assumptions = (*loaded.assumptions, *outages_told(outages))
+        inputs = read_files(trace, workload, servers.cluster, failures.outages)
         prepare_folder(out, targets, inputs)  # fail before an hour of runs, not after
         display.runs(labels)
         interrupted = False
@@ -139,6 +147,7 @@ def compare(
                     labels,
                     **how.settings,
                     speed=speed,
+                    outages=outages,
                     max_intervals=how.max_intervals,
                     threads=threads,
                     progress=display.update,
@@ -162,16 +171,16 @@ def compare(
         if files:
             with ProgressDisplay() as display:
                 display.stage("writing the report")
-                _write(every, files, loaded.assumptions, window_s)
+                _write(every, files, assumptions, window_s)
     finally:  # shown last, as a reader may have seen enough; and though the disk is full
         if shown.is_json:
             written = {name: str(path) for name, path in files.items()}
-            extra = {"assumptions": list(loaded.assumptions), "files": written}
+            extra = {"assumptions": list(assumptions), "files": written}
             answered = {} if answers is None else answers.values(comparison)
             show_json(comparison.to_dict() | answered | extra)
         elif comparison.results:
             show_lines(caption(comparison))
-            show_lines(loaded.assumptions, style="yellow")
+            show_lines(assumptions, style="yellow")
             if answers:
                 answers.show(comparison)
             else:

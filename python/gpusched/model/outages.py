@@ -82,11 +82,12 @@ class Outages:
         return len(self.server)
 
     def __repr__(self) -> str:
+        return f"Outages({self})"
+
+    def __str__(self) -> str:
         failures = int(np.count_nonzero(self.kind == 0))
-        return (
-            f"Outages({plural(failures, 'failure')} and {plural(len(self) - failures, 'drain')} of "
-            f"{plural(len(np.unique(self.server)), 'server')}, from {self.source})"
-        )
+        counts = f"{plural(failures, 'failure')}, {plural(len(self) - failures, 'drain')}"
+        return f"{counts} of {plural(len(np.unique(self.server)), 'server')}, from {self.source}"
 
     @classmethod
     def from_columns(
@@ -404,7 +405,7 @@ def generate_outages(
         end_us[order],
         np.zeros(len(order), np.uint8),
         np.arange(len(order), dtype=np.int64),
-        source=f"failures drawn: MTBF {up}, repair {down}, seed {seed}, until {until_s:g} s",
+        source=f"draws: MTBF {up}, repair {down}, seed {seed}, until {duration(until_s)}",
         until_s=until_s,
     )
 

@@ -146,6 +146,8 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         deadlines have their own.
     restart_s
         Cost of each resume of each job, seconds, as in the column of that name.
+    time_limit_s, checkpoint_every_s, checkpoint_write_s, max_requeues
+        Value of these columns for all jobs; the time limit for those without their own.
     reference_type
         As for :meth:`gpusched.Trace.with_reference_type`.
     """
@@ -169,6 +171,10 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     throughputs: str | None = None
     deadlines: dict[str, Any] | None = None
     restart_s: float | None = None
+    time_limit_s: float | None = None
+    checkpoint_every_s: float | None = None
+    checkpoint_write_s: float | None = None
+    max_requeues: int | None = None
     reference_type: str | None = None
 
     def __post_init__(self) -> None:

@@ -1571,6 +1571,32 @@ def _wishes(trace: Trace) -> dict[str, Any]:
     return facts
 
 
+def with_limits(
+    trace: Trace,
+    *,
+    time_limit_s: float | None = None,
+    checkpoint_every_s: float | None = None,
+    checkpoint_write_s: float | None = None,
+    max_requeues: int | None = None,
+) -> Trace:
+    """Return the same jobs with one value of these columns for all jobs; None keeps a column.
+
+    A time limit is for the jobs without one of their own.
+    """
+    columns: dict[str, Any] = {
+        "checkpoint_every_s": checkpoint_every_s,
+        "checkpoint_write_s": checkpoint_write_s,
+        "max_requeues": max_requeues,
+    }
+    if time_limit_s is not None:
+        own_us = (
+            np.full(len(trace), NOT_GIVEN) if trace.time_limit_us is None else (trace.time_limit_us)
+        )
+        columns["time_limit_s"] = np.where(own_us == NOT_GIVEN, time_limit_s, own_us / US_PER_S)
+    given = {name: value for name, value in columns.items() if value is not None}
+    return trace.with_columns(**given) if given else trace
+
+
 def _without(source: str, begins: str) -> str:
     """Return ``source`` without the part on a draw that no longer applies."""
     return "; ".join(part for part in source.split("; ") if not part.startswith(begins))

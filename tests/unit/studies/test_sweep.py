@@ -443,6 +443,20 @@ def test_preemption_that_costs_nothing_is_told():
     assert not any("costs nothing" in line for line in paid.warnings)
 
 
+def test_limits_and_checkpoints_are_columns_of_all_jobs():
+    columns = {
+        "time_limit_s": 3600.0, "checkpoint_every_s": 600.0, "checkpoint_write_s": 5.0,
+        "max_requeues": 1,
+    }  # fmt: skip
+    trace, cluster = a_trace(60), gs.Cluster.uniform(4, 8)
+    traces = [{"trace": trace, **columns}, {"trace": trace, "label": "plain"}]
+    runs = gs.sweep(small(traces=traces, clusters=[cluster], policies=["fifo"])).runs
+    limited, plain = trace.with_columns(**columns), trace
+    for jobs, label in ((limited, trace.name), (plain, "plain")):
+        digests = runs.filter(runs["trace"] == label)["digest"].unique().to_list()
+        assert digests == [gs.simulate(jobs, cluster, policy="fifo").digest]
+
+
 def test_what_all_runs_take_for_granted_is_said_once():
     cluster = gs.Cluster((gs.ServerGroup(2, 8, "V100"), gs.ServerGroup(2, 8, "A100", speed=2.1)))
     trace = a_trace(60).with_reference_type("V100")

@@ -1,4 +1,4 @@
-"""Read outages: CSV, Parquet and TOML, and the events of Slurm's accounting."""
+"""Outages for a trace: read from files (also the events of Slurm's accounting), or drawn."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ import msgspec
 import numpy as np
 
 from gpusched.base.arrays import Float64, Int64
+from gpusched.base.defaults import REPAIR_S
 from gpusched.base.files import decode_toml, naming
 from gpusched.base.rejects import Screen
 from gpusched.base.source import Source
 from gpusched.base.suggest import HintedError, nearest
-from gpusched.base.ticks import US_PER_S
+from gpusched.base.ticks import US_PER_S, us_to_seconds
 from gpusched.base.wording import plural
-from gpusched.model.outages import COLUMNS, Outages
+from gpusched.model.cluster import Cluster
+from gpusched.model.outages import COLUMNS, Outages, generate_outages
 from gpusched.traces import slurm_values as slurm
 from gpusched.traces import text_columns as parse
 from gpusched.traces.formats import generic_csv, generic_parquet, sacct, slurm_nodes
@@ -82,7 +84,7 @@ def read_outages(
     >>> with open("outages.csv", "w") as file:
     ...     _ = file.write("server,start_s,end_s,kind\n3,60,90,fail\n1,30,,drain\n")
     >>> gs.read_outages("outages.csv")
-    Outages(1 failure and 1 drain of 2 servers, from outages.csv)
+    Outages(1 failure, 1 drain of 2 servers, from outages.csv)
     """
     source = Source(path, max_bytes=max_bytes)
     known = names
@@ -168,6 +170,8 @@ def _of_events(source: Source, names: Any, trace: Trace | None) -> Outages:
             " (pass names=)", " (give the output of sinfo --json as --cluster)",
         )  # fmt: skip
     screen, text = table.screen(), table.columns
+    for name, label in (("start_s", "TimeStart"), ("end_s", "TimeEnd")):
+        screen.show(name, label, text[label])
     start_s = _seconds(screen, "start_s", text["TimeStart"], trace)
     ends = text["TimeEnd"]
     ends = ends.set(ends.str.to_lowercase().is_in(_OPEN), "")
@@ -278,3 +282,18 @@ def _seconds(screen: Screen, name: str, values: polars.Series, trace: Trace | No
     origin = UNIX_EPOCH if epoch.tzinfo is None else UNIX_EPOCH.replace(tzinfo=UTC)
     origin_us = (epoch - origin) // timedelta(microseconds=1)
     return np.where(ticks == NOT_A_TIME, np.nan, (ticks - origin_us) / US_PER_S)
+
+
+def drawn_for(
+    trace: Trace, cluster: Cluster, mtbf_s: float, repair_s: float = REPAIR_S, seed: int = 0
+) -> Outages:
+    """Draw exponential failures for a run of this trace.
+
+    They last until the last submission, and four times as long afterwards as the jobs take on the
+    whole cluster, or the longest one alone.
+    """
+    alone_s = float(trace.service_s.max())
+    until_s = us_to_seconds(int(trace.submit_us[-1])) + 4 * max(
+        alone_s, trace.gpu_seconds / cluster.num_gpus
+    )
+    return generate_outages(cluster, until_s=until_s, mtbf_s=mtbf_s, repair_s=repair_s, seed=seed)
