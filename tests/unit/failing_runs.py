@@ -88,6 +88,13 @@ def failing(
     return Result(trace, cluster, spec, schedule, 0.5, outages=outages)
 
 
+def outages_of(rows: list[tuple[int, int, int | None, str]]) -> Outages:
+    """Outages of (server, start, length, kind), in seconds."""
+    server, start, length, kind = zip(*rows, strict=True) if rows else [()] * 4
+    ends = [None if n is None else s + n for s, n in zip(start, length, strict=True)]
+    return Outages.from_columns(list(server), list(start), ends, list(kind))
+
+
 PAIR = gs.Cluster.uniform(2, 4)
 ALL = 0b1111
 

@@ -47,7 +47,10 @@ if TYPE_CHECKING:
     from gpusched.prediction.online import OnlineRun
 
 
-EVENTS: Final = ("start", "preempt", "resize", "finish", "reject", "cancel", "instant")
+EVENTS: Final = (
+    "start", "preempt", "resize", "finish", "reject", "cancel", "interrupt", "kill", "fail",
+    "instant",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,9 @@ class SimulationEvent:
     ----------
     what
         ``"start"`` (or resume), ``"preempt"``, ``"resize"``, ``"finish"``, ``"reject"``,
-        ``"cancel"``, or ``"instant"`` after the last event of an instant.
+        ``"cancel"``, ``"interrupt"`` (its server failed), ``"kill"`` (at its time limit),
+        ``"fail"`` (an interruption that ends it), or ``"instant"`` after the last event of an
+        instant.
     time_s
         Time, seconds.
     job
@@ -367,7 +372,7 @@ class Simulation:
         ----------
         event
             One of ``"start"``, ``"preempt"``, ``"resize"``, ``"finish"``, ``"reject"``,
-            ``"cancel"`` and ``"instant"``.
+            ``"cancel"``, ``"interrupt"``, ``"kill"``, ``"fail"`` and ``"instant"``.
 
         Returns
         -------

@@ -13,6 +13,7 @@ from gpusched.base.arrays import AnyArray, Float64, Int64
 from gpusched.base.suggest import nearest
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.units import WHOLE_GPU
+from gpusched.schedules.down_times import held_milli
 from gpusched.schedules.schedule import UNFINISHED, Schedule
 
 if TYPE_CHECKING:
@@ -66,14 +67,7 @@ class Holdings:
 
 def row_gpus(trace: Trace, rows: Mapping[str, AnyArray]) -> Float64:
     """Return the GPUs of each row of an interval log, float64; a GPU share counts as a fraction."""
-    job = rows["job"]
-    held = np.bitwise_count(rows["mask"]).astype(np.float64)
-    pooled = rows["server"] < 0
-    if pooled.any():
-        held[pooled] = trace.gpus[job[pooled]]
-    if trace.share_milli is not None:
-        held *= trace.share_milli[job] / WHOLE_GPU
-    return held
+    return held_milli(trace, rows) / WHOLE_GPU
 
 
 def _row_gpu_us(trace: Trace, rows: Mapping[str, AnyArray]) -> Float64:

@@ -16,7 +16,6 @@ from gpusched.base.memo import Memo
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.units import WHOLE_GPU
 from gpusched.bounds.certificates import LowerBounds
-from gpusched.results.capacity import PER_GPU_S
 from gpusched.results.cost import US_PER_H
 from gpusched.results.metric_registry import Window, register_metric
 from gpusched.results.run_facts import RunFacts, exact_sum, excess, mean
@@ -352,9 +351,10 @@ row(290, "utilisation", "ratio", "higher", "time", "utilisation",
     definition="GPU time of useful work, g p of finished jobs / (M x makespan)", short="util.",
     kind="percent", group="cluster", table="main", place=190, gives_way=12)
 row(300, "preemptions", "count", "lower", "jobs", "preemptions",
-    "Number of preemptions (a job lost its GPUs).", lambda run: run.measures.num_preemptions,
-    definition="times that a job lost its GPUs", short="preempt.", group="cluster", table="main",
-    place=220, gives_way=10)
+    "Number of preemptions (the policy took a job's GPUs).",
+    lambda run: run.measures.num_preemptions,
+    definition="times that the policy took a job's GPUs", short="preempt.", group="cluster",
+    table="main", place=220, gives_way=10)
 row(310, "resizes", "count", "lower", "jobs", "resizes",
     "Number of resizes (a running job changed its GPUs).", lambda run: run.measures.num_resizes,
     definition="times that a running job changed its GPUs", group="cluster", place=1040)
@@ -497,23 +497,23 @@ row(608, "num_killed", "count", "lower", "jobs", "killed jobs",
     gives_way=2, needs=("failures",))
 row(610, "lost_to_failures_gpu_s", "GPU s", "lower", "time", "GPU s lost to failures",
     "GPU seconds of work that failing servers lost.",
-    lambda run: run.capacity.lost_to_failures / PER_GPU_S,
+    lambda run: run.capacity.gpu_s["lost_to_failures"],
     definition="work since the last checkpoint at each interruption of jobs that were not killed",
     short="GPU s lost|to failures", group="failures", table="main", place=350, gives_way=1,
     needs=("failures",))
 row(612, "lost_to_limits_gpu_s", "GPU s", "lower", "time", "GPU s lost to limits",
     "GPU seconds of work that jobs killed at their time limit lost.",
-    lambda run: run.capacity.lost_to_limits / PER_GPU_S,
+    lambda run: run.capacity.gpu_s["lost_to_limits"],
     definition="work of killed jobs since the last checkpoint, also at their interruptions",
     short="GPU s lost|to limits", group="failures", table="main", place=360, gives_way=1,
     needs=("failures",))
 row(614, "checkpoint_writes_gpu_s", "GPU s", "lower", "time", "GPU s writing checkpoints",
     "GPU seconds in which checkpoints were written.",
-    lambda run: run.capacity.checkpoint_writes / PER_GPU_S, short="GPU s|writing",
+    lambda run: run.capacity.gpu_s["checkpoint_writes"], short="GPU s|writing",
     group="failures", place=370, needs=("failures",))
 row(616, "restarts_gpu_s", "GPU s", "lower", "time", "GPU s of restarts",
     "GPU seconds of restart costs, after failures and preemptions.",
-    lambda run: run.capacity.restarts / PER_GPU_S, short="GPU s|restarting",
+    lambda run: run.capacity.gpu_s["restarts"], short="GPU s|restarting",
     group="failures", place=380, needs=("failures",))
 row(618, "ettr", "ratio", "higher", "jobs", "effective training time",
     "Effective training time ratio: run time / time since the first start, the mean of the "

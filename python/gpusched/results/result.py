@@ -135,9 +135,7 @@ class Result:
     @cached_property
     def capacity(self) -> Capacity:
         """Where the GPU time went: down, held by jobs or idle; useful or lost."""
-        from gpusched.results.capacity import Capacity
-
-        return Capacity.of(self._facts(None))
+        return self._facts(None).capacity
 
     @property
     def is_fixed(self) -> bool:

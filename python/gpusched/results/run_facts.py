@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gpusched import _core
-from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64
+from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, exact_dot
 from gpusched.base.memo import kept
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.units import WHOLE_GPU
 from gpusched.bounds.certificates import LowerBounds, certificate
 from gpusched.bounds.deadline_bounds import dsr_bound
-from gpusched.results.capacity import Capacity
 from gpusched.results.cost import held_gpu_us, logged_gpu_us
 from gpusched.results.run_window import RunWindow, clipped
 from gpusched.schedules.schedule import (
     FINISHED,
+    KILLED,
     REJECTED,
     SCHEDULE_COLUMNS,
     Schedule,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from gpusched.model.cluster import Cluster
     from gpusched.model.outages import Outages
     from gpusched.prediction.accuracy import PredictionReport
+    from gpusched.results.capacity import Capacity
     from gpusched.schedules.series import Contention
     from gpusched.traces.workload import Trace
 
@@ -333,7 +334,41 @@ class RunFacts:
     @kept
     def capacity(self) -> Capacity:
         """Where the GPU time went."""
-        return Capacity.of(self)
+        from gpusched.results.capacity import Capacity
+
+        parts = {name: self._gpu_milli_us(part_us) for name, part_us in self._parts_us.items()}
+        inputs = (self.trace, self.cluster, self.intervals, self.outages)
+        return Capacity.of(*inputs, self.held_ends_us, parts)
+
+    @property
+    def _parts_us(self) -> dict[str, Int64]:
+        """The parts of each job's time with GPUs, see :class:`~.capacity.Capacity`."""
+        schedule, none = self.schedule, np.zeros(len(self.trace), np.int64)
+        done, is_killed = self.all_finished, np.asarray(schedule.status) == KILLED
+        paid_us: AnyArray = np.asarray(schedule.paid_us)
+        lost_us, written_us = (
+            none if self.failures is None else np.asarray(column)
+            for column in (schedule.lost_us, schedule.written_us)
+        )
+        kept_us = np.asarray(schedule.held_us) - paid_us - lost_us - written_us
+        return {
+            "useful": np.where(done, self.trace.service_us, 0),
+            "lost_to_failures": np.where(is_killed, 0, lost_us),
+            "lost_to_limits": np.where(is_killed, lost_us, 0),
+            "checkpoint_writes": written_us,
+            "restarts": paid_us,
+            "unfinished": np.where(done, 0, kept_us),
+        }
+
+    def _gpu_milli_us(self, part_us: Int64) -> int:
+        """Sum a part of the jobs' times over their GPUs in thousandths, exactly if they are fixed.
+
+        Of a window: spread as by :meth:`within`.
+        """
+        if self.is_fixed and self.window is None:
+            return exact_dot(self.milli, part_us)
+        milli = self.milli * (self.mean_widths / self.trace.gpus)
+        return round(float(np.dot(self.within(milli), part_us)))
 
     @kept
     def recoveries_us(self) -> Int64:

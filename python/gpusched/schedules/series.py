@@ -128,18 +128,17 @@ def series_of(
         **intervals,
     )
     if outages is None or not len(time_us):
-        none = np.zeros(len(time_us), np.int64)
-        return Series(us_to_seconds(time_us), *columns, down_gpus=none)
+        return Series(us_to_seconds(time_us), *columns, *np.zeros((1, len(time_us)), np.int64))
     down = down_rows(trace, cluster, intervals, outages)
     none = np.zeros(2 * len(down["milli"]), np.int64)
     milli = np.concatenate((down["milli"], -down["milli"]))
     when_us = np.maximum(np.concatenate((down["start_us"], down["end_us"])), time_us[0])
     _, when_us, milli = accumulate(none, when_us, milli)
-    every_us = np.union1d(time_us, when_us[when_us < time_us[-1]])
+    every_us = np.sort(np.concatenate((time_us, when_us[when_us < time_us[-1]])))
+    every_us = every_us[np.diff(every_us, prepend=-1) > 0]
     at = np.searchsorted(time_us, every_us, "right") - 1
     down_gpus = np.append(0, milli)[np.searchsorted(when_us, every_us, "right")] // WHOLE_GPU
-    here = [values[at] for values in columns]
-    return Series(us_to_seconds(every_us), *here, down_gpus=down_gpus)
+    return Series(us_to_seconds(every_us), *(values[at] for values in columns), *[down_gpus])
 
 
 KINDS: Final = (

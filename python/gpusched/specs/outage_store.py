@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -34,8 +34,12 @@ def stored_outages(spec: RunSpec, arrays: Mapping[str, AnyArray]) -> Outages | N
         return None
     num_rows = spec.outages.num_rows
     until_s = stored_column(arrays, f"{_PREFIX}until_s", "f8", None).tolist()
+    columns: dict[str, Any] = {
+        name: stored_column(arrays, f"{_PREFIX}{name}", dtype, num_rows)
+        for name, dtype in _COLUMNS.items()
+    }
     made = Outages(
-        *(stored_column(arrays, f"{_PREFIX}{n}", t, num_rows) for n, t in _COLUMNS.items()),
+        **columns,
         source=spec.outages.source,
         until_s=until_s[0] if until_s else None,
     )

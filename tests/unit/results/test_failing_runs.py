@@ -5,24 +5,36 @@ from __future__ import annotations
 import csv
 import math
 import pickle
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.base import container
+from gpusched.base.arrays import exact_dot
 from gpusched.model.outages import Outages
 from gpusched.reporting.charts.highlights import comparison_of
 from gpusched.reporting.report import render_report
-from gpusched.results.capacity import Capacity, exact_dot
 from gpusched.results.result_store import KIND
-from gpusched.results.run_remarks import unserved
+from gpusched.results.run_remarks import free_restarts, restart_costs, unserved
 from gpusched.results.run_window import RunWindow
 from gpusched.results.same_jobs import SameJobs
 from gpusched.schedules.schedule import FAILED, FINISHED, KILLED, UNFINISHED
+from gpusched.schedules.series import KINDS
 from gpusched.studies.comparison import comparison_table
-from tests.unit.failing_runs import ALL, PAIR, each_end, failing, one_server_of_a_gang_fails
+from tests.examples import examples
+from tests.unit.failing_runs import (
+    ALL,
+    PAIR,
+    each_end,
+    failing,
+    one_server_of_a_gang_fails,
+    outages_of,
+)
 from tests.unit.small_runs import job, simulated
 
 F19 = {
@@ -81,8 +93,7 @@ def test_a_part_of_a_run_counts_what_lies_in_it(ends):
     useful = 4 * (99 + 100 * 116 / 117)
     assert summary["goodput"] == pytest.approx(useful / (16 * 136 - 240))
     assert summary["restarts_gpu_s"] == pytest.approx(20 * 116 / 117)
-    facts = result._facts(RunWindow(1.0))
-    sums = Capacity.of(facts)
+    sums = result._facts(RunWindow(1.0)).capacity
     assert sums.capacity == sums.down + sums.held + sums.idle
     assert sums.held == pytest.approx(4 * (69 + 49 + 99 + 116) * 1e9, rel=1e-12)
 
@@ -220,6 +231,14 @@ def test_what_is_left_out_is_told(ends):
     assert "num_failures" not in same.measured("b", finished)
 
 
+def test_restarts_without_a_cost_are_told_after_failures():
+    hint = " (the trace states no cost: --restart TIME, or a column restart_s)"
+    result = one_server_of_a_gang_fails()
+    assert free_restarts(result) == [f"a restart costs nothing{hint}"]
+    assert restart_costs({"fifo": result}) == [f"a restart costs nothing under fifo{hint}"]
+    assert free_restarts(simulated([job(0, 1)])) == []
+
+
 def test_a_timetable_of_another_tool_has_the_jobs_that_are_over(ends, tmp_path):
     lost = ends.export_with_losses(tmp_path / "jobs.csv")
     with open(tmp_path / "jobs.csv") as file:
@@ -267,3 +286,70 @@ def test_the_table_and_the_report_show_failures_only_where_there_are_some(ends):
         page = render_report(result)
         assert ("<h2>Failures</h2>" in page) == is_there
         assert ("GPUs down" in page) == is_there
+
+
+# Tiny ranges: several outages of one server, hits in restarts and in writes, and limits that bind.
+one_job = st.tuples(
+    st.integers(0, 10), st.integers(1, 12), st.integers(1, 8), st.none() | st.integers(1, 5),
+    st.integers(0, 2), st.none() | st.integers(1, 15), st.none() | st.integers(0, 2),
+    st.integers(0, 2),
+)  # fmt: skip
+one_outage = st.tuples(
+    st.integers(0, 1), st.integers(0, 30), st.integers(1, 9) | st.none(),
+    st.sampled_from(["fail", "drain"]),
+)  # fmt: skip
+POLICIES = ["fifo", "fifo-skip", "easy", "srtf", "las"]
+
+
+@given(
+    st.lists(one_job, min_size=1, max_size=7), st.lists(one_outage, max_size=5),
+    st.sampled_from(POLICIES), st.sampled_from(["first-fit", "consolidated"]),
+)  # fmt: skip
+@examples(300)
+def test_the_sums_of_any_run_are_equal(jobs, outages, policy, placement):
+    submit, service, gpus, every, write, limit, most, restart = zip(
+        *sorted(jobs, key=lambda j: j[0]), strict=True
+    )
+    none = float("nan")
+    trace = gs.Trace.from_columns(
+        list(submit), list(service), list(gpus),
+        checkpoint_every_s=[none if tau is None else tau for tau in every],
+        checkpoint_write_s=[0 if tau is None else d for tau, d in zip(every, write, strict=True)],
+        time_limit_s=[none if of is None else of for of in limit],
+        max_requeues=[none if of is None else of for of in most],
+        restart_s=list(restart),
+    )  # fmt: skip
+    drawn = outages_of(outages)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = gs.simulate(trace, PAIR, policy=policy, placement=placement, outages=drawn)
+    sums = result.capacity
+    assert sums.capacity == sums.down + sums.held + sums.idle
+    assert min(vars(sums).values()) >= 0
+    assert sums.held == sum([*vars(sums).values()][4:])
+    assert sums.slowed == 0
+    schedule = result.schedule
+    if not len(schedule.failures):
+        return
+    kinds = result.events.kind
+    count = {kind: int(np.count_nonzero(kinds == kind)) for kind in KINDS}
+    assert count["interrupt"] + count["fail"] == schedule.failures.sum()
+    assert count["kill"] == np.count_nonzero(schedule.status == KILLED)
+    assert count["fail"] == np.count_nonzero(schedule.status == FAILED)
+    assert count["preempt"] == schedule.preemptions.sum()
+    assert count["finish"] == np.count_nonzero(schedule.status == FINISHED)
+    assert result.series.down_gpus.max(initial=0) <= PAIR.num_gpus
+    assert (result.series.down_gpus + result.series.allocated_gpus <= PAIR.num_gpus).all()
+    waits = np.count_nonzero(schedule.status == UNFINISHED)
+    if len(result.series):
+        assert result.series.queue_jobs[-1] + result.series.running_jobs[-1] == waits
+    for at in range(len(trace)):
+        assert result.explain(at).lines
+    told = []
+    run = gs.Simulation(trace, PAIR, policy=policy, placement=placement, outages=drawn)
+    for what in ("interrupt", "kill", "fail"):
+        run.on(what, lambda event: told.append((event.time_s, event.what, event.job)))
+    run.run()
+    ended = np.isin(kinds, ["interrupt", "kill", "fail"])
+    events = (result.events.time_s[ended], kinds[ended], result.events.job[ended])
+    assert sorted(told) == sorted(zip(*(column.tolist() for column in events), strict=True))

@@ -9,7 +9,15 @@ import gpusched as gs
 from gpusched.model.outages import Outages
 from gpusched.schedules.down_times import FAIL, down_rows, spans, struck
 from tests.examples import examples
-from tests.unit.failing_runs import ALL, PAIR, SECOND, each_end, failing, one_server_of_a_gang_fails
+from tests.unit.failing_runs import (
+    ALL,
+    PAIR,
+    SECOND,
+    each_end,
+    failing,
+    one_server_of_a_gang_fails,
+    outages_of,
+)
 
 END = 12
 NEVER = 10**9
@@ -17,12 +25,6 @@ outage = st.tuples(
     st.integers(0, 1), st.integers(0, END), st.integers(1, 5) | st.none(),
     st.sampled_from(["fail", "drain"]),
 )  # fmt: skip
-
-
-def outages_of(rows: list[tuple[int, int, int | None, str]]) -> Outages:
-    server, start, length, kind = zip(*rows, strict=True) if rows else [()] * 4
-    ends = [None if n is None else s + n for s, n in zip(start, length, strict=True)]
-    return Outages.from_columns(list(server), list(start), ends, list(kind))
 
 
 def is_open(rows, server, second, kind=None):
