@@ -421,6 +421,7 @@ class Ready:
             wall_s,
             clairvoyant=self._sees_truth(),
             prediction=report,
+            outages=self.outages,
             is_partial=is_partial,
             remarks=(*self._unread, *self._outlasts(schedule)),
         )

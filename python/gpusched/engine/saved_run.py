@@ -24,14 +24,9 @@ from gpusched.model.outages import Outages
 from gpusched.plugins.identity import PythonObject, identify
 from gpusched.prediction.learner import Header as ModelHeader
 from gpusched.specs.fingerprints import fingerprint
-from gpusched.specs.run_spec import OutageSource, RunSpec
-from gpusched.traces.trace_store import (
-    TRACE_MEMBERS,
-    TraceHeader,
-    stored_column,
-    stored_trace,
-    trace_members,
-)
+from gpusched.specs.outage_store import OUTAGE_MEMBERS, outage_members, stored_outages
+from gpusched.specs.run_spec import RunSpec
+from gpusched.traces.trace_store import TRACE_MEMBERS, TraceHeader, stored_trace, trace_members
 from gpusched.traces.workload import Trace
 
 if TYPE_CHECKING:
@@ -154,7 +149,6 @@ class Course:
 KIND: Final = container.Kind("gpusched-run", 1)
 _PICKLE: Final = "python."
 _MODEL: Final = "model."
-_OUTAGES: Final = "outages."
 _MOST: Final = 2**63 - 1
 
 
@@ -253,8 +247,7 @@ def store(
         else:
             model, learned = _model_of(first.learner)
     trace_header, arrays = trace_members(first.trace)
-    if first.spec.outages:
-        arrays |= _outage_members(first.outages)
+    arrays |= outage_members(first.outages)
     header = RunHeader(
         version=_core.__version__,
         libraries=versions(),
@@ -291,9 +284,9 @@ def restored(
             if array.dtype != np.uint8 or array.ndim != 1:
                 raise ValueError(f"{_PICKLE}{role} does not hold bytes")
             pickles[role] = array.tobytes()
-        outages = _outages(header.spec, _behind(_OUTAGES, arrays))
-        ours = (_MODEL, _PICKLE, _OUTAGES)
-        left = {name for name in arrays if not name.startswith(ours)} - TRACE_MEMBERS
+        outages = stored_outages(header.spec, arrays)
+        left = {name for name in arrays if not name.startswith((_MODEL, _PICKLE))}
+        left -= TRACE_MEMBERS | OUTAGE_MEMBERS
         if left:
             raise ValueError(f"unexpected entry {min(left)}")
     if header.version != _core.__version__:
@@ -309,34 +302,6 @@ def restored(
         )
     with naming(path, "not a readable gpusched run"):
         return header, _course(header, trace, outages, learned, pickles)
-
-
-def _outage_members(outages: Outages | None) -> dict[str, AnyArray]:
-    columns = {} if outages is None else vars(outages)
-    arrays = {name: each for name, each in columns.items() if isinstance(each, np.ndarray)}
-    until_s = None if outages is None else outages.until_s
-    arrays["until_s"] = np.array([] if until_s is None else [until_s])
-    return {f"{_OUTAGES}{name}": each for name, each in arrays.items()}
-
-
-def _outages(spec: RunSpec, arrays: dict[str, AnyArray]) -> Outages | None:
-    """Return the stored outages; a ValueError names an invalid member."""
-    if not (spec.outages or arrays):
-        return None
-    num_rows = spec.outages.num_rows if spec.outages else 0
-    dtypes = {"server": "i4", "start_us": "i8", "end_us": "i8", "kind": "u1", "row": "i8"}
-    columns = {name: stored_column(arrays, name, dtype, num_rows) for name, dtype in dtypes.items()}
-    until_s = stored_column(arrays, "until_s", "f8", None).tolist()
-    if left := set(arrays) - {*dtypes, "until_s"}:
-        raise ValueError(f"unexpected entry {_OUTAGES}{min(left)}")
-    made = Outages(
-        **columns,
-        source=spec.outages.source if spec.outages else "",
-        until_s=until_s[0] if until_s else None,
-    )
-    if OutageSource.of(made) != spec.outages:
-        raise ValueError("its outages do not match the stored digest: they were changed")
-    return made
 
 
 def _behind(prefix: str, arrays: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
