@@ -430,7 +430,7 @@ def _time(trace: Trace, value: Any) -> float:
 
 
 def _time_or_none(trace: Trace, value: Any) -> float | None:
-    return None if value == "none" else _time(trace, value)
+    return None if value == "off" else _time(trace, value)
 
 
 def _count(trace: Trace, value: Any) -> int:
@@ -723,8 +723,8 @@ def whatif(
         ``+10%``; ``servers[V100]`` if the cluster has several types); ``load`` (on the baseline's
         cluster, or a factor ``*1.2`` or ``+20%``); ``estimates`` (``exact``, or a factor);
         ``restart`` (cost of a restart of any job: ``60``, ``1m``); ``time_limit``,
-        ``checkpoint_every`` (times, or ``none``), ``checkpoint_write`` and ``max_requeues``, for
-        all jobs; ``mtbf`` (a time, or ``none``) and ``repair``.
+        ``checkpoint_every`` (times, or ``off``), ``checkpoint_write`` and ``max_requeues``, for
+        all jobs; ``mtbf`` (a time, or ``off``) and ``repair``.
     placement, predictor, speed, contention, seed, outages
         As for :func:`gpusched.simulate`, for the baseline.
     mtbf_s, repair_s

@@ -168,7 +168,7 @@ def test_changes_are_told_as_a_person_would(site):
 def test_failures_and_limits_may_change(site):
     outages = gs.Outages.from_columns([0, 1], [3600, 7200], [9e4, None], ["fail", "drain"])
     trace = site.with_columns(checkpoint_every_s=600, checkpoint_write_s=5)
-    changes = ["mtbf=1d", "checkpoint_every=none", "max_requeues=0", "time_limit=2h"]
+    changes = ["mtbf=1d", "checkpoint_every=off", "max_requeues=0", "time_limit=2h"]
     answer = gs.whatif(trace, SITE, "fifo", changes, outages=outages)
     drawn = drawn_for(trace, SITE, 86_400.0)
     expected = [
@@ -195,7 +195,7 @@ def test_failures_and_limits_may_change(site):
 
 
 def test_drawn_failures_are_those_of_the_changed_cluster(site):
-    asked = ["servers=+2", "repair=1h", "mtbf=none"]
+    asked = ["servers=+2", "repair=1h", "mtbf=off"]
     answer = gs.whatif(site, SITE, "fifo", asked, mtbf_s=4e5, repair_s=9000, seed=5)
     more = gs.Cluster.uniform(SITE.num_servers + 2, 8)
     expected = [
