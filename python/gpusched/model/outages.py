@@ -160,12 +160,13 @@ class Outages:
         Parameters are those of :meth:`from_columns`, and ``source`` and ``notes``.
         """
         screen.may_be_empty = True
-        for name, values in zip(COLUMNS, (server, start_s, end_s, kind), strict=True):
+        given: dict[str, Any] = dict(zip(COLUMNS, (server, start_s, end_s, kind), strict=True))
+        for name, values in given.items():
             if len(values) != len(screen.rows):
                 raise ValueError(
                     f"column {name!r} has length {len(values):,}, not {len(screen.rows):,}"
                 )
-        screen.show_others(dict(zip(COLUMNS, (server, start_s, end_s, kind), strict=True)))
+        screen.show_others(given)
         place = _places(screen, server, names)
         start_us = _ticks(screen, "start_s", start_s)
         has_end = ~np.isnan(end_s.astype(np.float64))
@@ -178,8 +179,9 @@ class Outages:
         order = np.argsort(start_us, kind="stable")
         number = np.array([KINDS.index(each) for each in asked], np.uint8)
         ends = np.where(has_end, end_us, NEVER)
-        columns = (place, start_us, ends, number, screen.rows)
-        return cls(*(column[order] for column in columns), **said)
+        return cls(
+            place[order], start_us[order], ends[order], number[order], screen.rows[order], **said
+        )
 
     @property
     def sha256(self) -> str:
@@ -381,7 +383,8 @@ def generate_outages(
     )
     seed = draws.check_seed(seed)
     first = cluster.server_part_of
-    servers = np.arange(cluster.num_servers) if first is None else np.unique(first)
+    every = np.arange(cluster.num_servers)
+    servers: Int64 = every if first is None else every[first == every]
     if len(servers) * until_s / (up.mean_s + down.mean_s) > MAX_DRAWN:
         raise ValueError(
             f"mtbf_s: {mtbf_s:g} makes more than {MAX_DRAWN:,} outages until {until_s:g} s"
