@@ -158,22 +158,22 @@ def load_outages(
     cluster
         The file of the cluster, which may have names of servers.
     """
+    if options.repair is not None and options.mtbf is None:
+        raise ValueError("--repair: needs --mtbf")
+    if options.outages is None and options.mtbf is None:
+        return None
     from gpusched.base.source import Source
     from gpusched.traces.formats import slurm_nodes
     from gpusched.traces.outages import drawn_for, read_outages
 
-    if options.repair is not None and options.mtbf is None:
-        raise ValueError("--repair: needs --mtbf")
     if options.mtbf is not None:
         repair_s = REPAIR_S if options.repair is None else options.repair
         for option, value in (("--mtbf", options.mtbf), ("--repair", repair_s)):
             check_positive(option, value)
         return drawn_for(loaded.trace, loaded.cluster, options.mtbf, repair_s, seed)
-    if options.outages is None:
-        return None
+    assert options.outages is not None
     has_names = cluster is not None and slurm_nodes.recognises(Source(cluster))
-    names = cluster if has_names else None
-    return read_outages(options.outages, names=names, trace=loaded.trace)
+    return read_outages(options.outages, names=cluster if has_names else None, trace=loaded.trace)
 
 
 def outages_told(outages: Outages | None) -> tuple[str, ...]:

@@ -34,6 +34,7 @@ MAX_DRAWN: Final = 2**24
 _SHOWN_NAMES: Final = 20
 _MAX_S: Final = MAX_SUBMIT_US / US_PER_S
 Distribution = Literal["exponential", "weibull"]
+DISTRIBUTIONS: Final = get_args(Distribution)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -372,15 +373,8 @@ def generate_outages(
     True
     """
     until_s = check_positive("until_s", until_s, high=_MAX_S)
-    up = _Draws("mtbf_s", mtbf_s, "distribution", distribution, "shape", shape)
-    down = _Draws(
-        "repair_s",
-        repair_s,
-        "repair_distribution",
-        repair_distribution,
-        "repair_shape",
-        repair_shape,
-    )
+    up = _Draws("mtbf_s", mtbf_s, distribution, shape)
+    down = _Draws("repair_s", repair_s, repair_distribution, repair_shape, "repair_")
     seed = draws.check_seed(seed)
     first = cluster.server_part_of
     every = np.arange(cluster.num_servers)
@@ -391,13 +385,13 @@ def generate_outages(
         )
     until_us = int(seconds_to_us(np.array(until_s)))
     clock_us = np.zeros(len(servers), np.int64)
-    found = []
-    number = 0
+    found, number = [], 0
     while len(servers):
         start_us = clock_us + up.ticks(seed, servers, 2 * number)
         fails = start_us < until_us
         servers, start_us = servers[fails], start_us[fails]
-        clock_us = start_us + down.ticks(seed, servers, 2 * number + 1)
+        repair_us = down.ticks(seed, servers, 2 * number + 1)
+        clock_us = np.minimum(start_us + repair_us, MAX_SUBMIT_US)
         found.append((servers, start_us, clock_us))
         number += 1
     server, start_us, end_us = map(np.concatenate, zip(*found, strict=True))
@@ -414,18 +408,18 @@ def generate_outages(
 
 
 class _Draws:
-    """A distribution of times with a given mean; arguments are preceded by their names."""
+    """A distribution of times with a given mean; ``prefix`` is that of the arguments' names."""
 
     def __init__(
-        self, name: str, mean_s: Any, field: str, distribution: Any, shaped: str, shape: Any
+        self, name: str, mean_s: Any, distribution: Any, shape: Any, prefix: str = ""
     ) -> None:
         self.mean_s = check_positive(name, mean_s, high=_MAX_S)
-        if distribution not in get_args(Distribution):
-            hint = nearest(str(distribution), get_args(Distribution))
-            raise ValueError(f"{field}: unknown {distribution!r}{hint}")
+        if distribution not in DISTRIBUTIONS:
+            hint = nearest(str(distribution), DISTRIBUTIONS)
+            raise ValueError(f"{prefix}distribution: unknown {distribution!r}{hint}")
         if (shape is None) == (distribution == "weibull"):
-            raise ValueError(f"{shaped}: must be given for weibull, and only for it")
-        self.shape = 1.0 if shape is None else check_positive(shaped, shape, 0.05, 100.0)
+            raise ValueError(f"{prefix}shape: must be given for weibull, and only for it")
+        self.shape = 1.0 if shape is None else check_positive(f"{prefix}shape", shape, 0.05, 100.0)
 
     def __str__(self) -> str:
         how = "exponential" if self.shape == 1 else f"Weibull of shape {self.shape:g}"
