@@ -91,6 +91,7 @@ class PreemptiveScheduler : public Scheduler {
   bool holds_quota_;
   bool displaces_;
   bool is_periodic_;
+  bool has_lost_gpus_ = false;  // in this decision
   Time period_;
   Ref<Placement> placement_;
   std::uint64_t seed_ = 0;
