@@ -21,6 +21,7 @@ import msgspec
 import typer
 
 from gpusched.base.defaults import GPUS_PER_SERVER, MAX_LOAD, NUM_SERVERS, REPAIR_S
+from gpusched.base.field_checks import check_positive
 from gpusched.base.replacing import check_folder, check_target, refuse_inputs
 from gpusched.base.suggest import nearest
 from gpusched.base.tables import FORMATS
@@ -438,6 +439,18 @@ class OutageOptions:
     def __post_init__(self) -> None:
         if self.outages is not None and self.mtbf is not None:
             raise ValueError("--mtbf: cannot be combined with --outages")
+        for name in ("mtbf", "repair"):
+            if getattr(self, name) is not None:
+                check_positive(f"--{name}", getattr(self, name))
+
+    @property
+    def drawn(self) -> dict[str, float]:
+        """Mean times of failures to draw; empty for none."""
+        if self.mtbf is None and self.repair is not None:
+            raise ValueError("--repair: needs --mtbf")
+        if self.mtbf is None:
+            return {}
+        return {"mtbf_s": self.mtbf, "repair_s": REPAIR_S if self.repair is None else self.repair}
 
 
 EqualServers = Annotated[ClusterOptions, only("servers", "gpus_per_server", "cluster")]
