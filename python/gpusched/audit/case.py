@@ -223,11 +223,11 @@ class Case(LoggedRun):
         """The servers of the cluster."""
         return Servers.of(self.cluster)
 
-    @property
+    @kept
     def has_faults(self) -> bool:
         """Whether servers may fail, or jobs have limits or checkpoints."""
         columns = (self.trace.time_limit_us, self.trace.checkpoint_every_us)
-        return self.has_outages or any(column is not None for column in columns)
+        return self.has_outages or any(c is not None and (c > 0).any() for c in columns)
 
     @property
     def has_outages(self) -> bool:

@@ -14,6 +14,7 @@ from gpusched.audit.case import Case
 from gpusched.audit.declarations import values_of
 from gpusched.audit.rules import SAYINGS
 from gpusched.base.arrays import Bool, Int64
+from gpusched.reference.model import FAILED, FINISHED, KILLED
 
 _CANCELLED: Final = re.compile(r"job (\d+) was cancelled at (\d+(?:\.\d{1,6})?) s")
 _HANDED_OVER: Final = re.compile(r"the policy became (.+) instead of (.+) at (\d+(?:\.\d{1,6})?) s")
@@ -127,11 +128,11 @@ def _may_be_cancelled(case: Case, job: int, at_us: int, *, ran: bool) -> bool:
     """Whether the log agrees: a job that ran ends there, one that waited ended before."""
     if job >= case.num_jobs or case.rejected[job] or at_us < case.trace.submit_us[job]:
         return False
-    if case.over[job]:
-        return False
-    end_us = case.last_end_us[job]
-    if ran or case.finished[job]:  # a job may finish at that instant
+    end_us, status = case.last_end_us[job], case.claimed["status"][job]
+    if ran or status in (FINISHED, KILLED):  # a job may finish or be killed at that instant
         return bool(end_us == at_us)
+    if status == FAILED:
+        return False
     return bool(end_us <= at_us)
 
 

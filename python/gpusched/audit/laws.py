@@ -168,6 +168,8 @@ def _real_gpus(case: Case, course: Course) -> None:
 
 @_law("closed-servers", "No job starts on a server that has failed or is drained.")
 def _closed_servers(case: Case, course: Course) -> None:
+    if not case.has_outages:
+        return
     rows = case.rows
     case.report(
         "start on a closed server",
@@ -180,6 +182,8 @@ def _closed_servers(case: Case, course: Course) -> None:
 
 @_law("failures", "A job whose server fails releases all its GPUs at that instant.")
 def _failures(case: Case, course: Course) -> None:
+    if not case.has_outages:
+        return
     rows = case.rows
     failed_us = case.fails.next_us(rows["server"], rows["start_us"])
     case.report(
@@ -194,6 +198,8 @@ def _failures(case: Case, course: Course) -> None:
 
 @_law("requeues", "A job fails if its servers failed more often than max_requeues, and only then.")
 def _requeues(case: Case, course: Course) -> None:
+    if not (case.has_faults or case.over.any()):
+        return
     most = case.trace.max_requeues
     allowed = np.full(case.num_jobs, -1) if most is None else most.astype(np.int64)
     fails = (allowed >= 0) & (case.failures > allowed)
@@ -215,6 +221,8 @@ def _requeues(case: Case, course: Course) -> None:
 
 @_law("limits", "A run is killed when its time limit has passed, unless its work is done.")
 def _limits(case: Case, course: Course) -> None:
+    if not (case.has_faults or case.over.any()):
+        return
     limits = case.trace.time_limit_us
     if limits is None:
         limits = np.full(case.num_jobs, -1)
