@@ -157,18 +157,21 @@ void bind_schedule(py::module_& m) {
                              })
       .def_property_readonly("failures",
                              [](const Schedule& s) {
-                               return of_losses<std::int32_t>(
-                                   s, [](const JobLosses& own) { return own.failures; });
+                               return of_losses<std::int32_t>(s, [](const JobLosses& own) {
+                                 return own.failures;
+                               });
                              })
       .def_property_readonly("lost_us",
                              [](const Schedule& s) {
-                               return of_losses<std::int64_t>(
-                                   s, [](const JobLosses& own) { return own.lost.count(); });
+                               return of_losses<std::int64_t>(s, [](const JobLosses& own) {
+                                 return own.lost.count();
+                               });
                              })
       .def_property_readonly("written_us",
                              [](const Schedule& s) {
-                               return of_losses<std::int64_t>(
-                                   s, [](const JobLosses& own) { return own.written.count(); });
+                               return of_losses<std::int64_t>(s, [](const JobLosses& own) {
+                                 return own.written.count();
+                               });
                              })
       .def("decisions", &decisions_of,
            "Admission decisions of the policy, one per job, as columns. `type` is the scarcest\n"

@@ -87,7 +87,8 @@ void Executor::check_gang(JobId job, const Allocation& allocation) const {
 [[gnu::flatten]] void Executor::start(JobId job, const Allocation& allocation) {
   if (!state_->is_waiting(job)) fail(job, "only a waiting job can start");
   check_gang(job, allocation);
-  const bool may_go_on = has_changed_policy_ || std::find(hit_.begin(), hit_.end(), job) != hit_.end();
+  const bool may_go_on =
+      has_changed_policy_ || std::find(hit_.begin(), hit_.end(), job) != hit_.end();
   if (state_->has_just_stopped(job) && !may_go_on) {
     fail(job, "stopped in this decision, so it cannot start in it");
   }

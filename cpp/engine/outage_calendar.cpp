@@ -29,7 +29,8 @@ void OutageCalendar::begin(std::span<const Outage> outages, const Cluster& clust
     if (outage.end != kNever) edges_.push_back({outage.end, true, outage.server, outage.kind});
   }
   std::sort(edges_.begin(), edges_.end(), [](const Edge& one, const Edge& other) {
-    return std::tie(one.at, one.is_end, one.server) < std::tie(other.at, other.is_end, other.server);
+    return std::tie(one.at, one.is_end, one.server) <
+           std::tie(other.at, other.is_end, other.server);
   });
   num_open_.assign(static_cast<std::size_t>(cluster.num_servers()), {});
   if (!edges_.empty()) next_ = edges_.front().at;

@@ -38,7 +38,8 @@ class RunState final : public State {
   /// Visits the waiting jobs, in order.
   template <class Visit>
   void for_each_waiting(Visit visit) {
-    while (first_live_ < num_arrived_ && records_[first_live_].phase > Phase::running) ++first_live_;
+    while (first_live_ < num_arrived_ && records_[first_live_].phase > Phase::running)
+      ++first_live_;
     for (JobId job = first_live_; job < num_arrived_; ++job) {
       if (records_[job].phase == Phase::waiting) visit(job);
     }

@@ -187,7 +187,8 @@ bool Simulation::step(Time limit) {
 bool Simulation::open_instant(Time limit) {
   const Time finish = finishes_.next();
   const Time arrival = next_arrival();
-  const Time event = std::min(std::min(finish, arrival), std::min(executor_.wake_up(), pending_.at));
+  const Time event =
+      std::min(std::min(finish, arrival), std::min(executor_.wake_up(), pending_.at));
   const Time outage = outages_.next();
   const Time now = std::min(event, outage);
   if (now >= limit) return false;
@@ -411,12 +412,12 @@ Schedule Simulation::finish() {
   std::vector<std::string> warnings;
   if (has_decided) warnings = scheduler_->warnings();
   if (num_waiting > 0) {
-    warnings.push_back(std::to_string(num_waiting) +
-                       (num_waiting == 1 ? " job waits" : " jobs wait") +
-                       " forever, the first is job " + std::to_string(first_waiting) +
-                       ": nothing is running or due to arrive, and the policy neither started a "
-                       "waiting job nor requested a wake-up" +
-                       (state_.gpus_up() < state_.cluster().num_gpus() ? "; some GPUs are down" : ""));
+    warnings.push_back(
+        std::to_string(num_waiting) + (num_waiting == 1 ? " job waits" : " jobs wait") +
+        " forever, the first is job " + std::to_string(first_waiting) +
+        ": nothing is running or due to arrive, and the policy neither started a "
+        "waiting job nor requested a wake-up" +
+        (state_.gpus_up() < state_.cluster().num_gpus() ? "; some GPUs are down" : ""));
   }
   counters_.num_rates_computed = progress_.num_computed();
   counters_.num_rates_changed = progress_.num_changed();

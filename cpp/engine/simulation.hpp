@@ -60,7 +60,8 @@ class Simulation {
   void close_instant();
   /// The next instant, or kNever.
   [[nodiscard]] Time next() {
-    const Time next = std::min({finishes_.next(), next_arrival(), executor_.wake_up(), pending_.at});
+    const Time next =
+        std::min({finishes_.next(), next_arrival(), executor_.wake_up(), pending_.at});
     // When all jobs are done, no outage matters any more.
     return next == kNever && !state_.has_waiting() ? kNever : std::min(next, outages_.next());
   }

@@ -140,7 +140,8 @@ void Occupancy::open(ServerId server) {
 bool Occupancy::can_return(std::span<const Piece> pieces, const Demand* demand) const noexcept {
   return std::all_of(pieces.begin(), pieces.end(), [&](const Piece& piece) {
     const auto index = static_cast<std::size_t>(piece.server);
-    if (demand != nullptr && !has_room(piece.server, *demand, std::max(1, piece.gpus))) return false;
+    if (demand != nullptr && !has_room(piece.server, *demand, std::max(1, piece.gpus)))
+      return false;
     return (piece.mask & ~(free_[index] | down_[index])) == 0;
   });
 }
