@@ -182,7 +182,7 @@ class Waits:
 
     @classmethod
     def behind(cls, case: Case, course: Course) -> Waits:
-        """Return all waits, each until a start, until the job was cancelled, or for ever."""
+        """Return all waits, each until a start, until the job was cancelled, or without end."""
         jobs, at_us = course.taken_back(case)
         left = np.flatnonzero(~course.ends(case))
         idle = ~case.has_run[jobs]
