@@ -9,7 +9,7 @@ from gpusched.reference import BY_DEADLINE, CONTENTIONS, PLACEMENTS, POLICIES, P
 from gpusched.reference.packing import NAMES as PACKINGS
 from gpusched.reference.packing import OWN
 from tests.campaigns.lawful import lawful_trial
-from tests.campaigns.trials import FastPath, Trial, Twin, Whimsical
+from tests.campaigns.trials import FastPath, Frail, Trial, Twin, Whimsical
 from tests.reference.cases import Case, cases
 from tests.reference.contention_cases import contended_cases
 from tests.reference.demand_cases import demand_cases
@@ -17,6 +17,7 @@ from tests.reference.drawing import Seeded, Source
 from tests.reference.elastic_cases import ELASTIC, elastic_cases
 from tests.reference.large import deep_queues
 from tests.reference.node_cases import node_cases
+from tests.reference.outage_cases import ADOPTING, outage_cases
 from tests.reference.packing_cases import packing_cases
 from tests.reference.part_cases import part_cases
 from tests.reference.scales import SCALES, SECOND
@@ -100,6 +101,15 @@ def of_parts(source: Source) -> Trial:
     return Twin(part_cases.draw(source, policy, placement, scales=SCALES))
 
 
+def of_outages(source: Source) -> Trial:
+    """Outages, checkpoints and time limits, whoever decides by the state alone."""
+    preemptive = [name for name in ADOPTING if name not in orders.NON_PREEMPTIVE]
+    policy = source.one_of((*ADOPTING, *preemptive, *preemptive))
+    speed = source.one_of(("fixed", "fixed", "fixed", "ring", "proportional", "table"))
+    placement = source.one_of((*ON_SERVERS, *OWN) if speed == "fixed" else ON_SERVERS)
+    return Frail(outage_cases.draw(source, policy, placement, speed))
+
+
 def of_elastic(source: Source) -> Trial:
     """Jobs that are resized and migrated, in plans and by single actions."""
     speed = source.one_of((*ELASTIC, *ELASTIC, "fixed", "ring"))
@@ -119,6 +129,7 @@ SEAMS: Mapping[str, Callable[[Source], Trial]] = {
     "demands": of_demands,
     "nodes": of_nodes,
     "parts": of_parts,
+    "outages": of_outages,
     "elastic": of_elastic,
     "fast-path": of_fast_path,
 }

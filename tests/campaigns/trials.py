@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 import gpusched as gs
 from gpusched.base.run_warning import unwarned
-from gpusched.reference import Outcome
+from gpusched.reference import Job, Outcome
 from tests.parity.core import choice_text, make_cluster, make_trace, outcome_of, predictor_of
-from tests.parity.native import run_native
+from tests.parity.native import run_case, run_native
 from tests.parity.native_whims import WHIMS
 from tests.parity.slow_twins import slow_twins
 from tests.reference.cases import Case
@@ -152,7 +152,40 @@ class Twin(OfCase):
         yield from super().smaller()
         for name in self.case.policy_params:
             rest = {k: v for k, v in self.case.policy_params.items() if k != name}
-            yield Twin(replace(self.case, policy_params=rest))
+            yield replace(self, case=replace(self.case, policy_params=rest))
+
+
+FRAILTIES = (
+    "checkpoint_write_us", "checkpoint_every_us", "max_requeues", "time_limit_us", "checkpoint_us",
+    "restart_us", "allowed", "estimate_us", "cpu_milli", "memory_mib",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Frail(Twin):
+    """With outages, checkpoints and time limits the core equals the readable engine."""
+
+    def check(self) -> str:
+        """Compare every column and the digest."""
+        expected = attempt(lambda: self.case.replay(max_instants=MOST_INSTANTS))
+        return compare(expected, attempt(lambda: run_case(self.case)))
+
+    def save(self, path: Path) -> str | None:
+        """Return None: the replay tool knows no outages."""
+        return None
+
+    def smaller(self) -> Iterator[Frail]:
+        """Take also outages away, and what is not at its default in a job."""
+        yield from super().smaller()
+        case = self.case
+        for index in range(len(case.outages)):
+            yield Frail(replace(case, outages=case.outages[:index] + case.outages[index + 1 :]))
+        for index, job in enumerate(case.jobs):
+            for name in FRAILTIES:
+                plain = replace(job, **{name: getattr(Job, name)})
+                if plain != job and plain.checkpoint_every_us >= bool(plain.checkpoint_write_us):
+                    jobs = [*case.jobs[:index], plain, *case.jobs[index + 1 :]]
+                    yield Frail(replace(case, jobs=jobs))
 
 
 @dataclass(frozen=True)

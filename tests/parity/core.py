@@ -41,6 +41,15 @@ def make_trace(jobs: Sequence[Job]) -> gs.Trace:
         optional["weight"] = [job.weight for job in jobs]
     if any(job.allowed for job in jobs):
         optional["gpu_types"] = [job.allowed for job in jobs]
+    if any(job.time_limit_us is not None for job in jobs):
+        optional["time_limit_s"] = seconds(job.time_limit_us for job in jobs)
+    if any(job.checkpoint_every_us for job in jobs):
+        optional["checkpoint_every_s"] = seconds(job.checkpoint_every_us or None for job in jobs)
+        optional["checkpoint_write_s"] = seconds(job.checkpoint_write_us for job in jobs)
+    if any(job.max_requeues is not None for job in jobs):
+        optional["max_requeues"] = [
+            float("nan") if job.max_requeues is None else float(job.max_requeues) for job in jobs
+        ]
     if any(job.checkpoint_us for job in jobs):
         optional["checkpoint_s"] = seconds(job.checkpoint_us for job in jobs)
     if any(job.restart_us for job in jobs):
@@ -85,7 +94,7 @@ def in_ticks(trace: gs.Trace, jobs: Sequence[Job]) -> gs.Trace:
     exact: dict[str, Any] = {}
     for name in JOB_TIMES:
         ticks = [getattr(job, name) for job in jobs]
-        if getattr(trace, name) is not None and max(tick or 0 for tick in ticks) > EXACT_US:
+        if max(tick or 0 for tick in ticks) > EXACT_US and getattr(trace, name) is not None:
             exact[name] = np.array([-1 if tick is None else tick for tick in ticks], np.int64)
     return dataclasses.replace(trace, **exact) if exact else trace
 
@@ -243,6 +252,7 @@ def outcome_of(schedule: Any) -> Outcome:
     """Return a schedule as the reference engine would."""
     intervals = schedule.intervals()
     columns = ("job", "start_us", "end_us", "server", "mask")
+    none = [0] * len(schedule.status)  # the core leaves out what no job can have
     return Outcome(
         start_us=schedule.start_us.tolist(),
         finish_us=schedule.finish_us.tolist(),
@@ -253,6 +263,9 @@ def outcome_of(schedule: Any) -> Outcome:
         num_servers=schedule.num_servers.tolist(),
         status=schedule.status.tolist(),
         reason=schedule.reason.tolist(),
+        failures=schedule.failures.tolist() or none,
+        lost_us=schedule.lost_us.tolist() or none,
+        written_us=schedule.written_us.tolist() or none,
         rows=list(zip(*(intervals[name].tolist() for name in columns), strict=True)),
         digest=schedule.digest,
         uncontended_us=schedule.uncontended_us.tolist(),

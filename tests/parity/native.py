@@ -7,9 +7,13 @@ from typing import Any
 
 import numpy as np
 
+import gpusched as gs
 from gpusched import _core
-from gpusched.reference import Job, Network, Outcome
+from gpusched.engine.seams import policy_seam
+from gpusched.reference import Job, Network, Outage, Outcome
+from gpusched.reference.model import Active
 from tests.parity.core import make_cluster, outcome_of
+from tests.reference.cases import Case
 
 NO_LIMIT = 2**31 - 1
 EVERYWHERE = 2**64 - 1
@@ -30,6 +34,7 @@ def job_table(jobs: Sequence[Job], gpu_types: Sequence[str]) -> _core.JobTable:
         column("submit_us", np.int64),
         column("service_us", np.int64),
         column("gpus", np.int32),
+        **guesses(in_order),
         checkpoint_us=column("checkpoint_us", np.int64),
         restart_us=column("restart_us", np.int64),
         weight=column("weight", np.float64),
@@ -38,6 +43,10 @@ def job_table(jobs: Sequence[Job], gpu_types: Sequence[str]) -> _core.JobTable:
         min_gpus=column("min_gpus", np.int32),
         max_gpus=column("max_gpus", np.int32, NO_LIMIT),
         gpus_per_node=column("gpus_per_node", np.int32),
+        checkpoint_every_us=column("checkpoint_every_us", np.int64),
+        checkpoint_write_us=column("checkpoint_write_us", np.int64),
+        max_requeues=column("max_requeues", np.int32, -1),
+        time_limit_us=column("time_limit_us", np.int64, -1),
         type_set=np.array(
             [sets.index(tuple(sorted(job.allowed or ()))) for job in in_order], np.int32
         ),
@@ -45,6 +54,17 @@ def job_table(jobs: Sequence[Job], gpu_types: Sequence[str]) -> _core.JobTable:
         **demand_columns(in_order),
         **model_columns(in_order, gpu_types),
     )
+
+
+def guesses(jobs: Sequence[Job]) -> dict[str, np.ndarray]:
+    """Return predictions and estimates, where any job has some."""
+    states = [Active(number, job) for number, job in enumerate(jobs)]
+    columns = {}
+    if any(job.predicted_us is not None for job in jobs):
+        columns["predicted_us"] = np.array([state.predicted for state in states], np.int64)
+    if any(job.estimate_us is not None for job in jobs):
+        columns["estimate_us"] = np.array([state.estimate for state in states], np.int64)
+    return columns
 
 
 def demand_columns(jobs: Sequence[Job]) -> dict[str, np.ndarray]:
@@ -123,9 +143,10 @@ def servers_of(
     servers: Sequence[tuple[int, str]],
     network: Network | None,
     room: Sequence[tuple[int | None, int | None]],
+    part_of: Sequence[int] = (),
 ) -> _core.Cluster:
     """Return the servers with what they have beside GPUs; negative is unlimited."""
-    cluster = make_cluster(servers, network)
+    cluster = make_cluster(servers, network, (), part_of)
     capacity = {}
     if room:
         cpu, memory = zip(*room, strict=True)
@@ -134,6 +155,17 @@ def servers_of(
     return _core.Cluster(
         cluster.server_gpus, cluster.server_type, **cluster.core_columns(), **capacity
     )
+
+
+def outage_columns(outages: Sequence[Outage]) -> dict[str, np.ndarray]:
+    """Return outages as columns, in the given order."""
+    ends = [-1 if outage.end_us is None else outage.end_us for outage in outages]
+    return {
+        "outage_server": np.array([outage.server for outage in outages], np.int32),
+        "outage_start_us": np.array([outage.start_us for outage in outages], np.int64),
+        "outage_end_us": np.array(ends, np.int64),
+        "outage_kind": np.array([outage.kind == "drain" for outage in outages], np.uint8),
+    }
 
 
 def run_native(
@@ -149,14 +181,17 @@ def run_native(
     speed: str = "fixed",
     contention: str = "none",
     speed_params: Mapping[str, Any] | None = None,
+    contention_params: Mapping[str, Any] | None = None,
     network: Network | None = None,
     room: Sequence[tuple[int | None, int | None]] = (),
+    part_of: Sequence[int] = (),
+    outages: Sequence[Outage] = (),
 ) -> Outcome:
     """Run the core under a policy by name or a scheduler of Python, verifying every rate."""
     gpu_types = list(dict.fromkeys(gpu_type for _, gpu_type in servers))
     schedule = _core.Run(
         job_table(jobs, gpu_types),
-        servers_of(servers, network, room),
+        servers_of(servers, network, room, part_of),
         _core.RunDescription(
             policy=policy,
             policy_values=dict(policy_params or {}),
@@ -166,8 +201,27 @@ def run_native(
             speed=speed,
             speed_values=dict(speed_params or {}),
             contention=contention,
+            contention_values=dict(contention_params or {}),
             seed=seed,
             verify=True,
+            **outage_columns(outages),
         ),
     ).finish()
     return outcome_of(schedule)
+
+
+def run_case(case: Case) -> Outcome:
+    """Run a case, with its outages."""
+    policy = policy_seam(gs.Policy(case.policy, **case.policy_params))
+    return run_native(
+        case.jobs,
+        case.servers,
+        policy.native,
+        case.placement,
+        policy_params=policy.parameters,
+        flags=policy.flags,
+        placement_params=case.placement_params,
+        seed=case.seed,
+        outages=case.outages,
+        **case.speeds(),
+    )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gpusched.reference import BY_DEADLINE, Job, Network, Outcome, replay
+from gpusched.reference import BY_DEADLINE, Job, Network, Outage, Outcome, replay
 from tests.reference.drawing import Generator, Source, flag, is_rare, some_of
 from tests.reference.policy_cases import PLACEMENT_PARAMETERS, policy_parameters
 from tests.reference.scales import (
@@ -29,7 +29,7 @@ LEAST_PERIOD = 1_000
 TIMES = ("period_s", "cost_s", "wide_cost_s", "overrun_s")
 JOB_TIMES = (
     "submit_us", "service_us", "estimate_us", "predicted_us", "checkpoint_us", "restart_us",
-    "deadline_us",
+    "deadline_us", "checkpoint_every_us", "checkpoint_write_us", "time_limit_us",
 )  # fmt: skip
 
 
@@ -58,6 +58,7 @@ class Case:
     room: list[tuple[int | None, int | None]] = field(default_factory=list)
     scale: str = "small"
     part_of: list[int] = field(default_factory=list)
+    outages: list[Outage] = field(default_factory=list)
 
     def at(self, unit: int) -> Case:
         """Return the case with a time unit of ``unit`` microseconds, unless it is in ticks.
@@ -77,7 +78,12 @@ class Case:
                 params[name] = params[name] * unit / SECOND
         if "limits" in params:
             params["limits"] = [limit * unit / SECOND for limit in params["limits"]]
-        return replace(self, jobs=[scaled(job, unit) for job in self.jobs], policy_params=params)
+        jobs = [scaled(job, unit) for job in self.jobs]
+        outages = [
+            replace(out, start_us=out.start_us * unit, end_us=out.end_us and out.end_us * unit)
+            for out in self.outages
+        ]
+        return replace(self, jobs=jobs, policy_params=params, outages=outages)
 
     def arguments(self) -> tuple[Any, ...]:
         """Return jobs, servers, policy, placement, their parameters and the seed."""
@@ -100,6 +106,7 @@ class Case:
             policy_params=self.policy_params,
             placement_params=self.placement_params,
             seed=self.seed,
+            outages=self.outages,
             **self.speeds(),
             **options,
         )

@@ -24,13 +24,16 @@ from gpusched.reference.lists import (
 )
 from gpusched.reference.model import (
     CANCELLED,
+    FAILED,
     FINISHED,
+    KILLED,
     REJECT_REASONS,
     REJECTED,
     UNFINISHED,
     Graph,
     GraphStage,
     Job,
+    Outage,
     Outcome,
     Profile,
     Samples,
@@ -56,7 +59,9 @@ __all__ = [
     "BY_DEADLINE",
     "CANCELLED",
     "CONTENTIONS",
+    "FAILED",
     "FINISHED",
+    "KILLED",
     "PLACEMENTS",
     "POLICIES",
     "PREEMPTIVE",
@@ -67,6 +72,7 @@ __all__ = [
     "GraphStage",
     "Job",
     "Network",
+    "Outage",
     "Outcome",
     "Profile",
     "Samples",
@@ -132,8 +138,8 @@ def replay(
         :data:`CONTENTIONS`), ``speed_params`` and ``contention_params`` as in ``gpusched``.
         ``network``: required by ``ring``, with a profile of every job, and ``stages``, with a
         graph. ``room``: CPU (thousandths of a core) and memory (MiB) of each server; None is
-        unlimited. ``changes``: changes made during the replay. ``max_instants``: a guard against
-        endless replays (work added faster than it is done).
+        unlimited. ``changes``: changes made during the replay. ``outages`` of servers.
+        ``max_instants``: a guard against endless replays (work added faster than it is done).
 
     Returns
     -------
@@ -143,8 +149,8 @@ def replay(
     Raises
     ------
     ValueError
-        If a name is unknown, ``count`` meets a job restricted to some of several GPU types, a
-        speed lacks its data, or times exceed the limits.
+        If a name is unknown, ``count`` meets a job restricted to some of several GPU types or an
+        outage, a speed lacks its data, or times exceed the limits.
     RuntimeError
         If the replay has not ended after ``max_instants``.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +14,10 @@ from gpusched.reference.model import Active, Allocation
 
 
 class HeadReservation:
-    """The reservation of the first waiting job, by the estimates: an instant, and GPUs."""
+    """The reservation of the first waiting job, by the estimates: an instant, and GPUs.
+
+    A job that waits for a server that is down has none.
+    """
 
     def __init__(self, engine: Engine, head: Active) -> None:
         self.shadow, free, self.reserved = self.find(engine, head)
@@ -22,8 +26,8 @@ class HeadReservation:
             short = engine.cluster.same_servers(self.reserved)
             self.reserved = {server: engine.cluster.all_free()[server] for server in short}
 
-    def find(self, engine: Engine, head: Active) -> tuple[int, Free, Allocation]:
-        """Return the head's shadow time, the GPUs free by then, and its GPUs."""
+    def find(self, engine: Engine, head: Active) -> tuple[float, Free, Allocation]:
+        """Return the head's shadow time (infinite: none), the GPUs free by then, and its GPUs."""
         ends: dict[int, list[Active]] = {}
         for job in engine.running:
             ends.setdefault(max(job.since + job.estimate, engine.now + 1), []).append(job)
@@ -33,7 +37,8 @@ class HeadReservation:
             reserved = engine.place(head, free)
             if reserved is not None:
                 return shadow, free, reserved
-        raise AssertionError("the head fits on an empty cluster")
+        assert free.down, "the head fits on an empty cluster"
+        return math.inf, free, {}
 
     def admits(self, engine: Engine, job: Active, allocation: Allocation) -> bool:
         """Whether a job may start now on these GPUs; in a pool it then counts as started."""
@@ -51,10 +56,10 @@ class Reservations:
     """Reservations of several waiting jobs, each for its estimated run time."""
 
     def __init__(self) -> None:
-        self.held: list[tuple[int, int, Active, Allocation]] = []  # begin, end, job, GPUs
+        self.held: list[tuple[float, float, Active, Allocation]] = []  # begin, end, job, GPUs
 
     def add(self, engine: Engine, job: Active) -> None:
-        """Reserve the first instant at which the job fits besides all reservations."""
+        """Reserve the first instant at which the job fits besides all reservations, if any."""
         ends = {other.id: max(other.since + other.estimate, engine.now + 1)
                 for other in engine.running}  # fmt: skip
         for begin in sorted({*ends.values(), *(end for _, end, _, _ in self.held)}):
@@ -74,12 +79,13 @@ class Reservations:
             if allocation is not None:
                 self.held.append((begin, end, job, allocation))
                 return
-        raise AssertionError("after the last end all GPUs are free")
+        assert engine.free.down, "after the last end all GPUs are free"
+        self.held.append((math.inf, math.inf, job, {}))
 
-    def least_free(self, engine: Engine, begin: int, end: int) -> int:
+    def least_free(self, engine: Engine, begin: float, end: float) -> int:
         """Return the minimum number of GPUs of a pool that are free and not reserved."""
 
-        def free_at(at: int) -> int:
+        def free_at(at: float) -> int:
             ends = [(max(job.since + job.estimate, engine.now + 1), job) for job in engine.running]
             over = sum(job.gpus for end, job in ends if at > engine.now and end <= at)
             taken = sum(job.gpus for first, last, job, _ in self.held if first <= at < last)
@@ -138,7 +144,7 @@ class Easy(NonPreemptive):
         if allocation is None:
             return False
         if not self.params["extra"]:
-            begins = [promise.shadow for promise in promises]
+            begins: list[float] = [promise.shadow for promise in promises]
             begins += [begin for begin, _, _, _ in deep.held]
             if any(engine.now + job.estimate > begin for begin in begins):
                 return False

@@ -24,8 +24,8 @@ class Free:
     It is not a frozen dataclass: thousands are made in a run, and that is several times slower.
     """
 
-    masks: Allocation
-    """Server -> its fully free GPUs."""
+    idle: Allocation
+    """Server -> the GPUs that no job uses, also if the server is down."""
     milli: dict[tuple[int, int], int]
     """(server, GPU) -> thousandths left, for GPUs with shares."""
     cpu_milli: dict[int, int]
@@ -33,6 +33,13 @@ class Free:
     guests: Guests = field(default_factory=dict)
     part_of: dict[int, int] = field(default_factory=dict)
     """Server -> the part of the same server with its CPU and memory; itself if missing."""
+    down: frozenset[int] = frozenset()
+    """Servers that take no job; a job may keep the GPUs that it has there."""
+
+    @cached_property
+    def masks(self) -> Allocation:
+        """Server -> its fully free GPUs: none if it is down."""
+        return {server: 0 if server in self.down else mask for server, mask in self.idle.items()}
 
     @cached_property
     def counts(self) -> dict[int, int]:
@@ -67,17 +74,17 @@ class Free:
 
     def left(self, server: int, gpu: int) -> int:
         """Return the free thousandths of a GPU."""
-        if self.masks[server] >> gpu & 1:
+        if self.idle[server] >> gpu & 1:
             return WHOLE
         return self.milli.get((server, gpu), 0)
 
     def contains(self, job: Active, allocation: Allocation) -> bool:
-        """Whether a job could take these GPUs, with its CPU and memory."""
+        """Whether a job could have these GPUs, with its CPU and memory, or keep them if down."""
         for server, mask in allocation.items():
             if job.is_share:
                 if self.left(server, mask.bit_length() - 1) < job.job.share_milli:
                     return False
-            elif mask & ~self.masks[server]:
+            elif mask & ~self.idle[server]:
                 return False
             if not self.has_room(server, job, workers_of(mask)):
                 return False
@@ -103,17 +110,17 @@ class Free:
 
         CPU and memory, which few jobs request, are copied only on change.
         """
-        masks, milli, guests = dict(self.masks), dict(self.milli), dict(self.guests)
-        return Free(masks, milli, self.cpu_milli, self.memory_mib, guests, self.part_of)
+        idle, milli, guests = dict(self.idle), dict(self.milli), dict(self.guests)
+        return Free(idle, milli, self.cpu_milli, self.memory_mib, guests, self.part_of, self.down)
 
     def _move(self, job: Active, allocation: Allocation, sign: int) -> None:
         for server, mask in allocation.items():
             if job.is_share:
                 self._move_share(job, server, mask, sign)
             elif sign > 0:
-                self.masks[server] |= mask
+                self.idle[server] |= mask
             else:
-                self.masks[server] &= ~mask
+                self.idle[server] &= ~mask
             if job.asks_for_more:
                 workers, whole = sign * workers_of(mask), self.part_of.get(server, server)
                 cpu_milli = self.cpu_milli[whole] + job.job.cpu_milli * workers
@@ -126,9 +133,9 @@ class Free:
         left = self.left(server, gpu) + sign * job.job.share_milli
         self.milli.pop((server, gpu), None)
         if left == WHOLE:
-            self.masks[server] |= mask
+            self.idle[server] |= mask
         else:
-            self.masks[server] &= ~mask
+            self.idle[server] &= ~mask
             self.milli[server, gpu] = left
 
 

@@ -1,4 +1,4 @@
-"""The loop: at each instant finishes, then arrivals, then one decision."""
+"""The loop: at each instant ends of jobs, then outages, then arrivals, then one decision."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import struct
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from typing import Any, Protocol
@@ -14,11 +14,14 @@ from typing import Any, Protocol
 from gpusched.reference.cluster import Cluster, Free, Network
 from gpusched.reference.model import (
     CANCELLED,
+    FAILED,
     FINISHED,
+    KILLED,
     REJECTED,
     Active,
     Allocation,
     Job,
+    Outage,
     Outcome,
     Row,
     check_horizon,
@@ -56,6 +59,9 @@ def digest(rows: Iterable[Row], rejects: Iterable[tuple[int, int]]) -> str:
 
 class Scheduler(Protocol):
     """The policy of a replay."""
+
+    has_memory: bool
+    """Whether decisions depend on more than the waiting and running jobs."""
 
     def cost(self, job: Job, gpus: int) -> int:
         """Return the cost in ticks of a restart on so many GPUs."""
@@ -100,6 +106,9 @@ class Snapshot:
     released: int = -1
     since: int = -1
     allocation: Allocation | None = None
+    failures: int = 0
+    lost: int = 0
+    written: int = 0
 
 
 class Engine:
@@ -126,6 +135,7 @@ class Engine:
         room: Sequence[tuple[int | None, int | None]] = (),
         max_instants: int = 200_000,
         changes: Sequence[Change] = (),
+        outages: Sequence[Outage] = (),
         numbers: Sequence[int] | None = None,
         has_demands: bool = False,
         part_of: Sequence[int] = (),
@@ -150,7 +160,11 @@ class Engine:
         self.restart = restart_rule(scheduler)
         self.max_instants = max_instants
         self.changes = sorted(changes, key=lambda change: change.at_us)
-        self.is_changed = False  # the scheduler, at this instant
+        self.is_changed = False  # the scheduler or the capacity, at this instant
+        self.has_outages = bool(outages)
+        self.outages = sorted(outages, key=lambda outage: outage.start_us)  # not yet begun
+        self.open: list[Outage] = []  # begun, not yet ended
+        self.check_outages()
         self.rates_changed = 0
         self.now = 0
         self.free = self.cluster.idle()
@@ -182,6 +196,32 @@ class Engine:
         if not self.placer.place(job, self.free):
             return 3
         return 0 if self.speed.can_run(job) else 4
+
+    def check_outages(self) -> None:
+        """Raise ValueError where outages or checkpoints are out of range or not supported."""
+        for outage in self.outages:
+            if outage.server not in self.cluster.sizes or self.cluster.pooled:
+                raise ValueError(f"outage: there is no server {outage.server}")
+            if outage.end_us is not None and outage.end_us <= outage.start_us:
+                raise ValueError(f"outage: it ends at {outage.end_us}, not after its start")
+        if self.outages and self.scheduler.has_memory:
+            raise ValueError("outages: the policy keeps more than the state between decisions")
+        if self.outages and any(job.is_share for job in self.jobs.values()):
+            raise ValueError("outages: jobs have whole GPUs")
+        if not self.speed.is_fixed and any(
+            job.job.checkpoint_write_us for job in self.jobs.values()
+        ):
+            raise ValueError("checkpoint_write_us: it needs the fixed speed")
+
+    @property
+    def gpus_up(self) -> int:
+        """Number of GPUs of servers that are up, and of those that jobs still hold on others."""
+        down, held = self.free.down, dict.fromkeys(self.free.down, 0)
+        for job in self.running:
+            for server in down & (job.allocation or {}).keys():
+                held[server] |= (job.allocation or {})[server]
+        up = [gpus for server, gpus in self.cluster.sizes.items() if server not in down]
+        return sum(up) + sum(mask.bit_count() for mask in held.values())
 
     @property
     def running(self) -> list[Active]:
@@ -220,7 +260,6 @@ class Engine:
         job.num_servers = 0 if self.cluster.pooled else len(allocation)
         job.rate = None
         job.counted = self.now + job.pending
-        job.done_before = job.done
         self.free = self.free.claimed(job, allocation)
 
     def min_gpus(self, job: Active) -> int:
@@ -232,12 +271,13 @@ class Engine:
         most = self.cluster.num_gpus if job.job.max_gpus is None else job.job.max_gpus
         return most if self.speed.is_elastic else job.gpus
 
-    def release(self, job: Active, done: float) -> None:
-        """Release the GPUs of a running job that has ``done`` so much of its work."""
+    def release(self, job: Active, done: float, kept: float | None = None) -> None:
+        """Release the GPUs of a running job that has ``done`` and ``kept`` so much of its work."""
         assert job.allocation is not None
         assert self.now > job.since
         job.uncontended += (done - job.done_before) / self.speed.uncontended_rate(job)
-        job.done = done
+        job.written += job.writing(self.now)
+        job.done = job.done_before = done if kept is None else kept
         for server, mask in job.allocation.items():
             shown = 0 if self.cluster.pooled else mask
             job.rows.append((job.id, job.since, self.now, server, shown))
@@ -257,6 +297,35 @@ class Engine:
         self.release(job, min(job.done, job.work))
         if self.restart == "work":
             job.work += cost
+
+    def interrupt(self, job: Active) -> None:
+        """Release the GPUs of a running job that keeps only what its checkpoints hold."""
+        did, saved = job.progress(self.now) - job.done_before, job.saved(self.now)
+        job.settle(self.now)
+        if self.speed.is_fixed:
+            job.lost += int(did - saved)
+        elif did > 0:
+            ran = max(0, self.now - job.since - job.pending)
+            job.lost += round(ran * (did - saved) / did)
+        self.release(job, min(job.done, job.work), job.done_before + saved)
+
+    def hit(self, job: Active) -> None:
+        """End a run by a failure; the job waits again, unless it has failed too often."""
+        cost = self.scheduler.cost(job.job, job.width)
+        self.interrupt(job)
+        if self.restart == "work":
+            job.work += cost
+        job.released = self.now
+        job.failures += 1
+        if job.job.max_requeues is not None and job.failures > job.job.max_requeues:
+            self.active.remove(job)
+            job.status = FAILED
+
+    def kill(self, job: Active) -> None:
+        """End a running job at its time limit."""
+        self.interrupt(job)
+        self.active.remove(job)
+        job.status = KILLED
 
     def preempt(self, job: Active) -> None:
         """Stop a running job; it waits again."""
@@ -301,28 +370,61 @@ class Engine:
         self.release(job, min(job.done, job.work))
         return True
 
-    def change(self, finished: list[Active], arrived: list[Active]) -> bool:
-        """Apply the changes due at this instant, after its finishes; whether there were any."""
-        now = [change for change in self.changes if change.at_us == self.now]
-        for change in now:
-            if change.job is not None and self.cancel(self.jobs[change.job]):
-                finished.append(self.jobs[change.job])
-        for scheduler in [change.scheduler for change in now if change.scheduler is not None][-1:]:
+    def end_jobs(self) -> list[Active]:
+        """Apply finishes, kills and cancellations, in this order; return the jobs that ran."""
+        ended = [job for job in self.running if job.end_tick == self.now]
+        finished = [job for job in ended if job.finish_tick == self.now]
+        killed = [job for job in ended if job not in finished]
+        for job in finished:
+            self.release(job, job.work)
+            job.finish = self.now
+            job.status = FINISHED
+            self.active.remove(job)
+        for job in killed:
+            self.kill(job)
+        changes = [change for change in self.changes if change.at_us == self.now]
+        jobs = [self.jobs[change.job] for change in changes if change.job is not None]
+        return finished + killed + [job for job in jobs if self.cancel(job)]
+
+    def apply_outages(self) -> None:
+        """Begin and end outages: what begins as another ends leaves no gap."""
+        if self.now not in self.outages_due:
+            return
+        begun = [outage for outage in self.outages if outage.start_us == self.now]
+        failed = {outage.server for outage in begun if outage.kind == "fail"}
+        for job in self.running:
+            assert job.allocation is not None
+            if failed & job.allocation.keys():
+                self.hit(job)
+        self.outages = self.outages[len(begun) :]
+        self.open = [outage for outage in self.open + begun if outage.end_us != self.now]
+        self.free = replace(self.free, down=frozenset(outage.server for outage in self.open))
+
+    def change_scheduler(self) -> None:
+        """Go on with another scheduler if there is one from this instant on."""
+        changes = [change for change in self.changes if change.at_us == self.now]
+        self.changes = [change for change in self.changes if change.at_us > self.now]
+        for scheduler in [one.scheduler for one in changes if one.scheduler is not None][-1:]:
             for job in self.running:
                 self.preempt(job)
             self.scheduler = scheduler
             self.restart = restart_rule(scheduler)
             self.is_changed = True
-            finished.clear()
-            arrived += self.waiting
-        return bool(now)
+
+    @property
+    def outages_due(self) -> list[int]:
+        """The instants at which outages begin and end."""
+        ends = [outage.end_us for outage in self.open + self.outages if outage.end_us is not None]
+        return ends + [outage.start_us for outage in self.outages]
 
     def begin(self, now: int, snapshot: Mapping[int, Snapshot]) -> None:
         """Start in the middle of a run, after the decision of an instant, with these jobs."""
         for number in sorted(snapshot):
             job, was = self.jobs[number], snapshot[number]
             job.start, job.released, job.preemptions = was.start, was.released, was.preemptions
-            job.held, job.paid, job.done = was.held, was.paid, was.held - was.paid
+            job.failures, job.lost, job.written = was.failures, was.lost, was.written
+            job.held, job.paid = was.held, was.paid
+            job.done = job.done_before = was.held - was.paid - was.lost - was.written
             job.work += getattr(self.scheduler, "overrun", 0) + was.added
             self.active.append(job)
             if was.allocation is not None:
@@ -331,6 +433,10 @@ class Engine:
                 ((_, rate),) = self.speed.rates([job])
                 job.set_rate(rate, self.now)
         self.now = now
+        begun = [outage for outage in self.outages if outage.start_us <= now]
+        self.outages = self.outages[len(begun) :]
+        self.open = [out for out in begun if out.end_us is None or out.end_us > now]
+        self.free = replace(self.free, down=frozenset(outage.server for outage in self.open))
 
     def run(self, until: int | None = None) -> Outcome:
         """Replay all jobs, or the decisions before an instant, at which rows are cut."""
@@ -338,12 +444,14 @@ class Engine:
         wake = self.scheduler.wake(self) if self.active else None
         for _ in range(self.max_instants):
             running = self.running
-            instants = [job.finish_tick for job in running]
+            instants = [job.end_tick for job in running]
             if future:
                 instants.append(future[0].job.submit_us)
             if wake is not None:
                 instants.append(wake)
             instants += [change.at_us for change in self.changes[:1]]
+            if self.active or future:
+                instants += self.outages_due
             if not instants:
                 return self.outcome()
             self.now = min(instants)
@@ -354,16 +462,13 @@ class Engine:
                 return self.outcome()
             check_instant(self.now)
 
-            finished = [job for job in running if job.finish_tick == self.now]
-            for job in finished:
-                self.release(job, job.work)
-                job.finish = self.now
-                job.status = FINISHED
-                self.active.remove(job)
-            arrived: list[Active] = []
-            self.is_changed = False
-            if self.change(finished, arrived):
-                self.changes = [change for change in self.changes if change.at_us > self.now]
+            capacity = self.free.down, self.gpus_up
+            finished, arrived = self.end_jobs(), list[Active]()
+            self.apply_outages()
+            self.is_changed = capacity != (self.free.down, self.gpus_up)
+            self.change_scheduler()
+            if self.is_changed:
+                finished, arrived = [], self.waiting
             while future and future[0].job.submit_us == self.now:
                 job = future.popleft()
                 if job.reason:
@@ -373,7 +478,8 @@ class Engine:
                     self.active.append(job)
                     arrived.append(job)
 
-            if self.scheduler.is_due(self):
+            is_due, was_running = self.scheduler.is_due(self), bool(self.holding)
+            if is_due:
                 self.scheduler.decide(self, finished, arrived)
             for job in list(self.suspended):
                 self.preempt(job)
@@ -383,6 +489,9 @@ class Engine:
                     job.set_rate(rate, self.now)
             wake = self.scheduler.wake(self)
             assert wake is None or wake > self.now
+            is_idle = is_due and not was_running and not self.holding
+            if self.has_outages and is_idle and not (future or self.changes or self.outages_due):
+                return self.outcome()  # whatever waits, waits for a server that is never back
         raise RuntimeError(f"no end after {self.max_instants} instants")
 
     def outcome(self) -> Outcome:
@@ -400,6 +509,9 @@ class Engine:
             num_servers=[job.num_servers for job in jobs],
             status=[job.status for job in jobs],
             reason=[job.reason if job.status == REJECTED else 0 for job in jobs],
+            failures=[job.failures for job in jobs],
+            lost_us=[job.lost for job in jobs],
+            written_us=[job.written for job in jobs],
             rows=rows,
             digest=digest(rows, rejects),
             rates_changed=self.rates_changed,

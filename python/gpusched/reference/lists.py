@@ -16,7 +16,6 @@ class NonPreemptive:
     """Decides at every arrival and finish; never preempts, but resumes jobs preempted earlier."""
 
     has_memory = True
-    """Whether decisions depend on more than the waiting and running jobs."""
 
     def cost(self, job: Job, gpus: int) -> int:
         """Return the job's own cost: the policy has no rule."""
@@ -112,7 +111,7 @@ class Preemptive:
         return {job.id: (key(job, now, seed), job.id) for job in engine.active}
 
     def take(self, ranked: list[Active], num_gpus: int) -> list[Active]:
-        """Return the jobs that fit a budget of all GPUs, in the given order."""
+        """Return the jobs that fit a budget of GPUs, in the given order."""
         is_strict = self.params["scan"] == "strict"
         taken: list[Active] = []
         for job in ranked:
@@ -127,7 +126,7 @@ class Preemptive:
         """Decide which jobs run from now on."""
         key = self.keys(engine)
         ranked = [engine.jobs[number] for number in sorted(key, key=key.__getitem__)]
-        taken = {job.id for job in self.take(ranked, engine.cluster.num_gpus)}  # step 1
+        taken = {job.id for job in self.take(ranked, engine.gpus_up)}  # step 1
         running = [job for job in ranked if job.id in engine.holding]  # step 2
         waiting = [job for job in ranked if job.id not in engine.holding]
         kept = [job for job in running if job.id in taken]
@@ -182,9 +181,12 @@ class ServerFilling(Preemptive):
         super().__init__(srsf, params)
 
     def take(self, ranked: list[Active], num_gpus: int) -> list[Active]:
-        """Return the jobs of the shortest prefix that could fill the cluster, largest first."""
+        """Return the jobs of the shortest prefix that could fill the cluster, largest first.
+
+        Jobs that need more GPUs than are up are left out.
+        """
         prefix: list[Active] = []
-        for job in ranked:
+        for job in [job for job in ranked if job.gpus <= num_gpus]:
             if sum(other.gpus for other in prefix) >= num_gpus:
                 break
             prefix.append(job)
@@ -217,8 +219,6 @@ PRESETS: dict[str, dict[str, Any]] = {
 class DiscretisedLas(Preemptive):
     """Key: (queue, submit, entry or position). The queue is the number of limits reached."""
 
-    has_memory = True
-
     def __init__(self, params: Mapping[str, Any]) -> None:
         preset = PRESETS[params.get("preset", "tiresias")]
         own = {
@@ -229,6 +229,7 @@ class DiscretisedLas(Preemptive):
             "sink": "reached",
         }
         super().__init__(las, own | preset | dict(params))
+        self.has_memory = self.params["inside"] != "submit" or self.params["promote"] > 0
         beyond = 1 if self.params["sink"] == "passed" else 0
         self.limits = [ticks(limit) + beyond for limit in self.params["limits"]]
         self.base: dict[int, int] = {}
@@ -284,7 +285,7 @@ class DiscretisedLas(Preemptive):
             return review
         times = [] if review is None else [review]
         for job in engine.running:
-            queue = self.seen[job.id]
+            queue = self.queue(job, engine.now)
             if queue < len(self.limits) and self.params["crossing"] == "floored":
                 missing = self.limits[queue] - self.since_promotion(job, engine.now)
                 whole = max(1, missing // (job.gpus * ticks(1)))

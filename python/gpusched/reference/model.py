@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-FINISHED, REJECTED, UNFINISHED, CANCELLED = 0, 1, 2, 3
+FINISHED, REJECTED, UNFINISHED, CANCELLED, KILLED, FAILED = range(6)
 
 REJECT_REASONS = (
     "",
@@ -98,6 +98,10 @@ class Job:
     ``share_milli``, ``cpu_milli`` and ``memory_mib`` are requests per worker: thousandths of a GPU
     (all of it, unless the job is one worker), thousandths of a core, and MiB. ``gpus_per_node`` is
     the number of GPUs on each of its servers; 0: any.
+
+    A run writes a checkpoint after each ``checkpoint_every_us`` of work (0: none), which takes
+    ``checkpoint_write_us``. ``max_requeues`` is the number of failures after which the job runs
+    again (None: any), ``time_limit_us`` the longest run.
     """
 
     submit_us: int
@@ -121,6 +125,20 @@ class Job:
     deadline_us: int | None = None
     value: float = 1.0
     gpus_per_node: int = 0
+    checkpoint_every_us: int = 0
+    checkpoint_write_us: int = 0
+    max_requeues: int | None = None
+    time_limit_us: int | None = None
+
+
+@dataclass(frozen=True)
+class Outage:
+    """A server takes no job for some time; ``fail`` ends runs there, ``drain`` lets them go on."""
+
+    server: int
+    start_us: int
+    end_us: int | None = None  # None: never back
+    kind: str = "fail"
 
 
 @dataclass(frozen=True)
@@ -136,6 +154,9 @@ class Outcome:
     num_servers: list[int]
     status: list[int]
     reason: list[int]
+    failures: list[int]
+    lost_us: list[int]
+    written_us: list[int]
     rows: list[Row]
     digest: str
     uncontended_us: list[float]
@@ -189,11 +210,14 @@ class Active:
     paid: int = 0
     preemptions: int = 0
     resizes: int = 0
+    failures: int = 0
+    lost: int = 0
+    written: int = 0
     num_servers: int = 0
     rate: float | None = None  # service per tick; None until the instant of the start is over
     counted: int = -1  # tick up to which `done` counts; in the future while a cost is paid
     done: float = 0  # service done by then, over all runs; whole ticks at a rate of one
-    done_before: float = 0  # the same before this run
+    done_before: float = 0  # the same before this run, or the next one
     finish_tick: int = -1  # end of the running job if its rate stays
     uncontended: float = 0.0
     rows: list[Row] = field(default_factory=list)
@@ -222,7 +246,7 @@ class Active:
         return self.allocation is not None
 
     def attained(self, now: int) -> int:
-        """Return the time spent making progress until ``now``."""
+        """Return the time with GPUs until ``now`` but for restarts."""
         before = self.held - self.paid
         if self.allocation is None:
             return before
@@ -233,12 +257,44 @@ class Active:
         if self.allocation is None or now <= self.counted:
             return self.done
         assert self.rate is not None
-        return self.done + (now - self.counted) * self.rate
+        return self.done + (now - self.counted) * self.rate - self.writing(now)
 
     def remaining(self, now: int) -> int:
-        """Return the predicted remaining service, at least one tick."""
+        """Return the predicted remaining run time if nothing interrupts, at least one tick."""
         left = max(1, math.ceil(self.work - self.progress(now)))
+        left += self.job.checkpoint_write_us * self.checkpoints - self.writing(now)
         return max(1, left + self.predicted - self.service)
+
+    @property
+    def checkpoints(self) -> int:
+        """Number of checkpoints of this run, or the next one; there is none at its end."""
+        every, left = self.job.checkpoint_every_us, self.work - self.done_before
+        return max(0, -floor_div(-left, every) - 1) if every else 0
+
+    def writing(self, now: int) -> int:
+        """Return the time of this run spent writing checkpoints until ``now``."""
+        every, write = self.job.checkpoint_every_us, self.job.checkpoint_write_us
+        ran = now - self.since - self.pending
+        if self.allocation is None or ran <= 0 or write == 0:
+            return 0
+        cycles = min(ran // (every + write), self.checkpoints)
+        in_cycle = ran - cycles * (every + write)
+        is_last = cycles == self.checkpoints
+        return cycles * write + (0 if is_last else min(max(in_cycle - every, 0), write))
+
+    def saved(self, now: int) -> int:
+        """Return the work of this run that complete checkpoints hold at ``now``."""
+        every, write = self.job.checkpoint_every_us, self.job.checkpoint_write_us
+        if every == 0:
+            return 0
+        ran = self.progress(now) - self.done_before + self.writing(now)
+        return min(floor_div(ran, every + write), self.checkpoints) * every
+
+    @property
+    def end_tick(self) -> int:
+        """End of the running job if its rate stays: its finish, or its time limit if earlier."""
+        limit = self.job.time_limit_us
+        return self.finish_tick if limit is None else min(self.finish_tick, self.since + limit)
 
     def settle(self, now: int) -> None:
         """Update the work done until ``now``."""
@@ -251,9 +307,15 @@ class Active:
         self.rate = rate
         if isinstance(rate, int):
             left = self.work - int(self.done)
+            left += self.job.checkpoint_write_us * self.checkpoints
         else:
             left = math.ceil((float(self.work) - self.done) / rate)
         self.finish_tick = max(self.counted + left, now + 1)
+
+
+def floor_div(value: float, by: int) -> int:
+    """Return a quotient rounded down: exact if both are whole, else that of doubles."""
+    return value // by if isinstance(value, int) else math.floor(value / by)
 
 
 MAX_SERVICE_US = 2**53

@@ -706,7 +706,7 @@ class Result:
         return audit(
             self.trace, self.cluster, self.spec, self.schedule, self.intervals, self.digest,
             self.summary, declared(self.spec), level,
-            partial(declared, self.spec),
+            partial(declared, self.spec), self.outages,
         )  # fmt: skip
 
     def save(self, path: str | os.PathLike[str]) -> None:
