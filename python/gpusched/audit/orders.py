@@ -182,19 +182,22 @@ class Waits:
 
     @classmethod
     def behind(cls, case: Case, course: Course) -> Waits:
-        """Return all waits, each until a start, until the job was cancelled, or without end."""
+        """Return all waits, each until a start, until the job was cancelled, or forever."""
         jobs, at_us = course.taken_back(case)
         left = np.flatnonzero(~course.ends(case))
-        idle = ~case.has_run[jobs]
-        jobs, at_us = jobs[idle], at_us[idle]
-        # After a failure a job may restart at once, after a preemption later.
-        later_us = case.last_end_us + 1 - case.of_jobs(case.is_hit[case.closes])
-        since_us = np.where(case.has_run, later_us, case.trace.submit_us)[left]
+        jobs = np.concatenate((jobs, left))
+        until_us = np.concatenate((at_us, np.full(len(left), NEVER)))
+        # After a failure a job may restart at once, after a preemption at the next instant.
+        end_us = case.last_end_us[jobs]
+        instants = np.append(case.moments.us, NEVER)
+        next_us = instants[np.searchsorted(instants[:-1], end_us, side="right")]
+        next_us = np.where(case.of_jobs(case.is_hit[case.closes])[jobs], end_us, next_us)
+        from_us = np.where(case.has_run[jobs], next_us, case.trace.submit_us[jobs])
         return cls(
-            np.concatenate((case.job[case.waits], jobs, left)),
-            np.concatenate((case.since_us[case.waits], case.trace.submit_us[jobs], since_us)),
-            np.concatenate((case.start_us[case.waits], at_us, np.full(len(left), NEVER))),
-        )
+            np.concatenate((case.job[case.waits], jobs)),
+            np.concatenate((case.since_us[case.waits], from_us)),
+            np.concatenate((case.start_us[case.waits], until_us)),
+        )._not_empty()
 
     @classmethod
     def ahead(cls, case: Case, course: Course) -> Waits:
@@ -206,7 +209,10 @@ class Waits:
         left_us[jobs] = np.where(case.has_run[jobs], left_us[jobs], at_us)
         others_us = np.append(-1, np.maximum.accumulate(left_us)[:-1])
         from_us = np.maximum(case.trace.submit_us, others_us)
-        return cls(np.arange(len(left_us)), from_us, left_us).of(from_us < left_us)
+        return cls(np.arange(len(left_us)), from_us, left_us)._not_empty()
+
+    def _not_empty(self) -> Waits:
+        return self.of(self.from_us < self.until_us)
 
     @classmethod
     def _of_first(cls, waits: Waits) -> Waits:

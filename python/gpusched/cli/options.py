@@ -21,7 +21,6 @@ import msgspec
 import typer
 
 from gpusched.base.defaults import GPUS_PER_SERVER, MAX_LOAD, NUM_SERVERS, REPAIR_S
-from gpusched.base.field_checks import check_positive
 from gpusched.base.replacing import check_folder, check_target, refuse_inputs
 from gpusched.base.suggest import nearest
 from gpusched.base.tables import FORMATS
@@ -441,6 +440,8 @@ class OutageOptions:
             raise ValueError("--mtbf: cannot be combined with --outages")
         for name in ("mtbf", "repair"):
             if getattr(self, name) is not None:
+                from gpusched.base.field_checks import check_positive
+
                 check_positive(f"--{name}", getattr(self, name))
 
     @property

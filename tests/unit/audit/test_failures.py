@@ -32,7 +32,7 @@ from tests.examples import examples
 from tests.parity.core import choice_text, make_cluster, make_trace, predictor_of
 from tests.reference.cases import Case
 from tests.reference.outage_cases import ADOPTING, outage_cases
-from tests.unit.small_runs import SECOND, job, outages_of, simulated
+from tests.unit.small_runs import SECOND, cluster_of, job, outages_of, simulated
 
 TWO = ((4, "V100"), (4, "V100"))
 DOWN = (Outage(1, 30 * SECOND, 60 * SECOND),)
@@ -229,6 +229,23 @@ def test_a_job_is_not_left_waiting_after_a_failure(policy, params, jobs, of_job,
     assert told(result) == []
     (problem,) = late(result, of_job, start_s)
     assert problem.startswith(f"left waiting: {said}")
+
+
+def test_nobody_overtakes_a_job_that_waits_again_before_it_is_cancelled():
+    jobs = gs.Trace.from_columns([0, 1], [30, 10], [8, 2])
+    outages = gs.Outages.from_columns([0], [5], [20])
+    run = gs.Simulation(
+        jobs, cluster_of(TWO), policy="fifo", placement="first-fit", outages=outages
+    )
+    run.run_until(10)
+    assert run.state.waiting.tolist() == [0, 1]
+    run.cancel(0)
+    run.run()
+    result = run.result()
+    assert result.schedule.start_us.tolist() == [0, 10 * S]
+    assert result.schedule.failures.tolist() == [1, 0]
+    report = result.audit(level="decisions")
+    assert report.ok, str(report)
 
 
 def test_a_server_that_is_drained_is_not_free():
