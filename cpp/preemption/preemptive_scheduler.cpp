@@ -404,7 +404,7 @@ void PreemptiveScheduler::ask_again(const State& state, bool waits, Time crossin
   const bool runs = state.num_running() > 0;
   // Once a decision has left nothing running, nothing can change before the next arrival, unless it
   // preempted jobs on a drained server, whose GPUs are down now.
-  const bool is_undecided = is_periodic_ && waits && (has_lost_gpus_ || !is_due(state));
+  const bool is_undecided = waits && (has_lost_gpus_ || (is_periodic_ && !is_due(state)));
   if (!runs && !is_undecided) return;
   if (is_periodic_) {
     if (waits || runs) actions.wake(next_multiple(state.now(), period_));
