@@ -88,8 +88,18 @@ def test_compared_over_seeds_the_columns_are_those_of_the_jobs(gpusched_json):
     trace = gs.generate("philly", 100, cluster=CLUSTER, seed=1).with_columns(time_limit_s=7200)
     expected = gs.simulate(trace, CLUSTER, policy="fifo", seed=1)
     assert made["runs"][1]["digest"] == expected.digest
-    one = gpusched_json("compare", "--servers", 4, "--jobs", 100, "-p", "fifo", *DRAWN)
-    assert len(one["results"]) == 1
+
+
+def test_compared_over_seeds_each_run_draws_its_failures(gpusched, gpusched_json):
+    asked = ("compare", "--servers", 4, "--jobs", 100, "--seeds", 2, "-p", "fifo,srtf", *DRAWN)
+    made = gpusched_json(*asked)
+    for row in made["runs"]:
+        trace = gs.generate("philly", 100, cluster=CLUSTER, seed=row["seed"])
+        outages = drawn_for(trace, CLUSTER, 2 * 86_400, 28_800, row["seed"])
+        run = gs.simulate(trace, CLUSTER, policy=row["policy"], seed=row["seed"], outages=outages)
+        assert row["digest"] == run.digest
+    said = "servers fail every 2 d on average, repair takes 8 h (exponential, drawn with the seed"
+    assert said in " ".join(gpusched(*asked).stdout.split())
 
 
 @pytest.mark.parametrize(

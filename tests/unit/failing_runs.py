@@ -97,6 +97,7 @@ def outages_of(rows: list[tuple[int, int, int | None, str]]) -> Outages:
 
 PAIR = gs.Cluster.uniform(2, 4)
 ALL = 0b1111
+TYPES = ("A100", "H100", "L40", "V100")
 
 
 def one_server_of_a_gang_fails() -> Result:
@@ -110,18 +111,22 @@ def one_server_of_a_gang_fails() -> Result:
 
 
 def each_end() -> Result:
-    """Four servers of 4, each with a job of 4 GPUs that ends in another way.
+    """Four servers of 4, each of a type of its own, with a job that ends in another way.
 
     Job 0 is killed at its limit of 70 s, having saved 60 s and written 4 (case L50). Job 1 fails
     at 40, and its second failure ends it at 60 (F13). Job 2 runs on a server that is drained from
     30 to 120 until it finishes at 100 (F9). Job 3 saves 60 s until 70, and pays 5 s (F2).
     """
     trace = gs.Trace.from_columns(
-        [0] * 4, [100] * 4, [4] * 4, id=["limit", "loser", "drained", "saver"]
+        [0] * 4,
+        [100] * 4,
+        [4] * 4,
+        id=["limit", "loser", "drained", "saver"],
+        gpu_types=[[kind] for kind in TYPES],
     )
     return failing(
         trace,
-        gs.Cluster.uniform(4, 4),
+        gs.Cluster(tuple(gs.ServerGroup(1, 4, kind) for kind in TYPES)),
         [
             [(0, 70, {0: ALL})],
             [(0, 40, {1: ALL}), (50, 60, {1: ALL})],

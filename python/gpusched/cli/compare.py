@@ -80,8 +80,8 @@ def compare(
     seeds: int | None = in_panel(
         RUN, "N", None,
         "Number of generated workloads, from --seed on; more than one adds confidence intervals. "
-        f"Default: {SEEDS} without TRACE; 1 with --by, --price, --losers, --graphs, --gantt, "
-        "--outages or --mtbf.",
+        f"Default: {SEEDS} without TRACE; 1 with --by, --price, --losers, --graphs, --gantt or "
+        "--outages.",
         min=1,
     ),
     threads: int | None = in_panel(
@@ -118,7 +118,7 @@ def compare(
     single = {
         "TRACE": bool(trace), "--by": groupings, "--price": prices is not None,
         "--losers": before, "--graphs": workload.graphs, "--gantt": timeline.gantt,
-        "--outages": failures.outages, "--mtbf": failures.mtbf,
+        "--outages": failures.outages,
     }  # fmt: skip
     of_one = [name for name, given in single.items() if given]
     if seeds is None:
@@ -126,7 +126,9 @@ def compare(
     if seeds > 1:
         if of_one:
             raise ValueError(f"--seeds: {of_one[0]} needs a single workload; use --seeds 1")
-        _over_seeds(labels, seeds, workload, servers, how, speed, threads, out, wide, shown)
+        _over_seeds(
+            labels, seeds, workload, servers, failures, how, speed, threads, out, wide, shown
+        )
         return
     targets = ("report.html", "jobs.parquet")
     window_s = timeline.window_s()
@@ -204,6 +206,7 @@ def _over_seeds(
     seeds: int,
     workload: WorkloadOptions,
     servers: ClusterOptions,
+    failures: OutageOptions,
     how: RunOptions,
     speed: str | None,
     threads: int | None,
@@ -226,7 +229,7 @@ def _over_seeds(
         {
             "name": "compare",
             "title": f"{first.trace.name}, {plural(seeds, 'seed')}",
-            "traces": [generated(workload)],
+            "traces": [generated(workload) | failures.drawn],
             "clusters": [first.cluster],
             "seeds": list(range(how.seed, how.seed + seeds)),
             "policies": labels,
@@ -265,7 +268,7 @@ def _over_seeds(
             }
             show_json(plain(result) | told)
         else:
-            show_lines(_caption(first, seeds, how))
+            show_lines(_caption(first, seeds, how, failures.drawn))
             show_lines(first.assumptions, style="yellow")
             show_overview(result, all_metrics() if wide else None, has_notes=False)
             show_comparison(compared)
@@ -275,7 +278,7 @@ def _over_seeds(
         raise typer.Exit(1)
 
 
-def _caption(first: Workload, seeds: int, how: RunOptions) -> list[str]:
+def _caption(first: Workload, seeds: int, how: RunOptions, drawn: Mapping[str, float]) -> list[str]:
     """Describe the generated workload and the part that is measured."""
     trace, cluster = first.trace, first.cluster
     paid = (
@@ -284,12 +287,18 @@ def _caption(first: Workload, seeds: int, how: RunOptions) -> list[str]:
         else f", a restart costs {duration(trace.restart_us[0] / US_PER_S)}"
     )
     warm_up = f"{WARM_UP} of the jobs are" if how.warm_up is None else f"{duration(how.warm_up)} is"
-    return [
+    lines = [
         f"{trace.name}: {seeds} times {plural(len(trace), 'job')}, seeds {how.seed} to "
         f"{how.seed + seeds - 1}, load {trace.offered_load(cluster.num_gpus):.2f}; the first "
         f"{warm_up} not measured",
         f"{cluster}, placement {how.placement}, predictor {for_trace(how.predictor, trace)}{paid}",
     ]
+    if drawn:
+        lines.append(
+            f"servers fail every {duration(drawn['mtbf_s'])} on average, repair takes "
+            f"{duration(drawn['repair_s'])} (exponential, drawn with the seed of each run)"
+        )
+    return lines
 
 
 def _baseline(labels: Sequence[str], baseline: str | None) -> str:

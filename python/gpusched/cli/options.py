@@ -420,8 +420,9 @@ class OutageOptions:
 
     outages: Path | None = in_panel(
         CLUSTER, "FILE", None,
-        "Outages of servers: CSV, Parquet or TOML with server, start_s, end_s and kind (fail or "
-        "drain), or [bold]sacctmgr list event -P[/] with --cluster from sinfo. Default: none.",
+        "Outages of servers: CSV, Parquet or TOML with server (from 0), start_s and end_s (dates, "
+        "or seconds after the first submission) and kind (fail or drain), or "
+        "[bold]sacctmgr list event -P[/] with --cluster from sinfo. Default: none.",
     )  # fmt: skip
     mtbf: float | None = in_panel(
         CLUSTER, "TIME", None,
@@ -437,6 +438,20 @@ class OutageOptions:
     def __post_init__(self) -> None:
         if self.outages is not None and self.mtbf is not None:
             raise ValueError("--mtbf: cannot be combined with --outages")
+        for name in ("mtbf", "repair"):
+            if getattr(self, name) is not None:
+                from gpusched.base.field_checks import check_positive
+
+                check_positive(f"--{name}", getattr(self, name))
+
+    @property
+    def drawn(self) -> dict[str, float]:
+        """Mean times of failures to draw; empty for none."""
+        if self.mtbf is None and self.repair is not None:
+            raise ValueError("--repair: needs --mtbf")
+        if self.mtbf is None:
+            return {}
+        return {"mtbf_s": self.mtbf, "repair_s": REPAIR_S if self.repair is None else self.repair}
 
 
 EqualServers = Annotated[ClusterOptions, only("servers", "gpus_per_server", "cluster")]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from gpusched.base.defaults import GPUS_PER_SERVER, MAX_LOAD, NUM_SERVERS, REPAIR_S
-from gpusched.base.field_checks import check_positive, not_negative
+from gpusched.base.defaults import GPUS_PER_SERVER, MAX_LOAD, NUM_SERVERS
+from gpusched.base.field_checks import not_negative
 from gpusched.base.suggest import nearest
 from gpusched.base.ticks import MAX_SERVICE_US, US_PER_S
 from gpusched.cli.console import remark
@@ -158,22 +158,17 @@ def load_outages(
     cluster
         The file of the cluster, which may have names of servers.
     """
+    if options.outages is None and not options.drawn:
+        return None
     from gpusched.base.source import Source
     from gpusched.traces.formats import slurm_nodes
     from gpusched.traces.outages import drawn_for, read_outages
 
-    if options.repair is not None and options.mtbf is None:
-        raise ValueError("--repair: needs --mtbf")
-    if options.mtbf is not None:
-        repair_s = REPAIR_S if options.repair is None else options.repair
-        for option, value in (("--mtbf", options.mtbf), ("--repair", repair_s)):
-            check_positive(option, value)
-        return drawn_for(loaded.trace, loaded.cluster, options.mtbf, repair_s, seed)
-    if options.outages is None:
-        return None
+    if options.drawn:
+        return drawn_for(loaded.trace, loaded.cluster, **options.drawn, seed=seed)
+    assert options.outages is not None
     has_names = cluster is not None and slurm_nodes.recognises(Source(cluster))
-    names = cluster if has_names else None
-    return read_outages(options.outages, names=names, trace=loaded.trace)
+    return read_outages(options.outages, names=cluster if has_names else None, trace=loaded.trace)
 
 
 def outages_told(outages: Outages | None) -> tuple[str, ...]:

@@ -61,9 +61,9 @@ class SimulationEvent:
     ----------
     what
         ``"start"`` (or resume), ``"preempt"``, ``"resize"``, ``"finish"``, ``"reject"``,
-        ``"cancel"``, ``"interrupt"`` (its server failed), ``"kill"`` (at its time limit),
-        ``"fail"`` (an interruption that ends it), or ``"instant"`` after the last event of an
-        instant.
+        ``"cancel"``, ``"interrupt"`` (by a failed server; the job waits again), ``"fail"`` (by one
+        failure too many), ``"kill"`` (at its time limit), or ``"instant"`` after the last event of
+        an instant.
     time_s
         Time, seconds.
     job
@@ -372,7 +372,7 @@ class Simulation:
         ----------
         event
             One of ``"start"``, ``"preempt"``, ``"resize"``, ``"finish"``, ``"reject"``,
-            ``"cancel"``, ``"interrupt"``, ``"kill"``, ``"fail"`` and ``"instant"``.
+            ``"cancel"``, ``"interrupt"``, ``"fail"``, ``"kill"`` and ``"instant"``.
 
         Returns
         -------

@@ -28,12 +28,13 @@ if TYPE_CHECKING:
 KINDS: Final = ("fail", "drain")
 COLUMNS: Final = ("server", "start_s", "end_s", "kind")
 NEVER: Final = -1
-"""End of an outage that lasts for ever."""
+"""End of an outage of a server that is never back."""
 MAX_DRAWN: Final = 2**24
 """Most outages that are drawn."""
 _SHOWN_NAMES: Final = 20
 _MAX_S: Final = MAX_SUBMIT_US / US_PER_S
 Distribution = Literal["exponential", "weibull"]
+DISTRIBUTIONS: Final = get_args(Distribution)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -160,12 +161,13 @@ class Outages:
         Parameters are those of :meth:`from_columns`, and ``source`` and ``notes``.
         """
         screen.may_be_empty = True
-        for name, values in zip(COLUMNS, (server, start_s, end_s, kind), strict=True):
+        given: dict[str, Any] = dict(zip(COLUMNS, (server, start_s, end_s, kind), strict=True))
+        for name, values in given.items():
             if len(values) != len(screen.rows):
                 raise ValueError(
                     f"column {name!r} has length {len(values):,}, not {len(screen.rows):,}"
                 )
-        screen.show_others(dict(zip(COLUMNS, (server, start_s, end_s, kind), strict=True)))
+        screen.show_others(given)
         place = _places(screen, server, names)
         start_us = _ticks(screen, "start_s", start_s)
         has_end = ~np.isnan(end_s.astype(np.float64))
@@ -178,8 +180,9 @@ class Outages:
         order = np.argsort(start_us, kind="stable")
         number = np.array([KINDS.index(each) for each in asked], np.uint8)
         ends = np.where(has_end, end_us, NEVER)
-        columns = (place, start_us, ends, number, screen.rows)
-        return cls(*(column[order] for column in columns), **said)
+        return cls(
+            place[order], start_us[order], ends[order], number[order], screen.rows[order], **said
+        )
 
     @property
     def sha256(self) -> str:
@@ -370,31 +373,25 @@ def generate_outages(
     True
     """
     until_s = check_positive("until_s", until_s, high=_MAX_S)
-    up = _Draws("mtbf_s", mtbf_s, "distribution", distribution, "shape", shape)
-    down = _Draws(
-        "repair_s",
-        repair_s,
-        "repair_distribution",
-        repair_distribution,
-        "repair_shape",
-        repair_shape,
-    )
+    up = _Draws("mtbf_s", mtbf_s, distribution, shape)
+    down = _Draws("repair_s", repair_s, repair_distribution, repair_shape, "repair_")
     seed = draws.check_seed(seed)
     first = cluster.server_part_of
-    servers = np.arange(cluster.num_servers) if first is None else np.unique(first)
+    every = np.arange(cluster.num_servers)
+    servers: Int64 = every if first is None else every[first == every]
     if len(servers) * until_s / (up.mean_s + down.mean_s) > MAX_DRAWN:
         raise ValueError(
             f"mtbf_s: {mtbf_s:g} makes more than {MAX_DRAWN:,} outages until {until_s:g} s"
         )
     until_us = int(seconds_to_us(np.array(until_s)))
     clock_us = np.zeros(len(servers), np.int64)
-    found = []
-    number = 0
+    found, number = [], 0
     while len(servers):
         start_us = clock_us + up.ticks(seed, servers, 2 * number)
         fails = start_us < until_us
         servers, start_us = servers[fails], start_us[fails]
-        clock_us = start_us + down.ticks(seed, servers, 2 * number + 1)
+        repair_us = down.ticks(seed, servers, 2 * number + 1)
+        clock_us = np.minimum(start_us + repair_us, MAX_SUBMIT_US)
         found.append((servers, start_us, clock_us))
         number += 1
     server, start_us, end_us = map(np.concatenate, zip(*found, strict=True))
@@ -411,18 +408,18 @@ def generate_outages(
 
 
 class _Draws:
-    """A distribution of times with a given mean; arguments are preceded by their names."""
+    """A distribution of times with a given mean; ``prefix`` is that of the arguments' names."""
 
     def __init__(
-        self, name: str, mean_s: Any, field: str, distribution: Any, shaped: str, shape: Any
+        self, name: str, mean_s: Any, distribution: Any, shape: Any, prefix: str = ""
     ) -> None:
         self.mean_s = check_positive(name, mean_s, high=_MAX_S)
-        if distribution not in get_args(Distribution):
-            hint = nearest(str(distribution), get_args(Distribution))
-            raise ValueError(f"{field}: unknown {distribution!r}{hint}")
+        if distribution not in DISTRIBUTIONS:
+            hint = nearest(str(distribution), DISTRIBUTIONS)
+            raise ValueError(f"{prefix}distribution: unknown {distribution!r}{hint}")
         if (shape is None) == (distribution == "weibull"):
-            raise ValueError(f"{shaped}: must be given for weibull, and only for it")
-        self.shape = 1.0 if shape is None else check_positive(shaped, shape, 0.05, 100.0)
+            raise ValueError(f"{prefix}shape: must be given for weibull, and only for it")
+        self.shape = 1.0 if shape is None else check_positive(f"{prefix}shape", shape, 0.05, 100.0)
 
     def __str__(self) -> str:
         how = "exponential" if self.shape == 1 else f"Weibull of shape {self.shape:g}"

@@ -40,7 +40,6 @@ from gpusched.studies.sizing import fewest
 from gpusched.studies.threaded_runs import in_threads
 from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.cluster_sizing import assumed_cluster
-from gpusched.traces.outages import drawn_for
 
 if TYPE_CHECKING:
     import polars as pl
@@ -709,6 +708,8 @@ class Scenario:
         asked = {name: own(value) for name, value in vars(self).items()}
         mtbf_s, repair_s = asked.pop("mtbf_s"), asked.pop("repair_s")
         if mtbf_s is not None:
+            from gpusched.traces.outages import drawn_for
+
             asked["outages"] = drawn_for(self.trace, self.cluster, mtbf_s, repair_s, self.seed)
         return simulate(asked.pop("trace"), asked.pop("cluster"), **asked)
 

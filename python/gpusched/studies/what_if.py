@@ -67,6 +67,8 @@ if TYPE_CHECKING:
 MEASURES: Final = (
     "mean_wait_s", "p95_wait_s", "mean_jct_s", "p95_jct_s", "utilisation", "makespan_s",
 )  # fmt: skip
+LOST: Final = ("lost_to_failures_gpu_s", "lost_to_limits_gpu_s")
+"""Further measures where a run has outages, time limits or checkpoints."""
 
 
 @dataclass(frozen=True)
@@ -85,8 +87,9 @@ class Outcome:
         The cluster.
     measures
         ``mean_wait_s``, ``p95_wait_s``, ``mean_jct_s`` and ``p95_jct_s`` of the jobs that every
-        case finishes; ``utilisation`` and ``makespan_s`` of the run; or all within a window, NaN
-        if it has none.
+        case finishes; ``utilisation`` and ``makespan_s`` of the run, and if a case has outages,
+        time limits or checkpoints, ``lost_to_failures_gpu_s`` and ``lost_to_limits_gpu_s``; or all
+        within a window, NaN if it has none.
     num_finished
         Number of jobs in the window that finished.
     num_gain, num_lose
@@ -141,6 +144,7 @@ def outcome_of(
     resolution_s: float,
     window: RunWindow | None,
     same: SameJobs,
+    measures: Sequence[str] = MEASURES,
 ) -> Outcome:
     """Compare a run with the baseline.
 
@@ -155,6 +159,8 @@ def outcome_of(
         the jobs in it in the baseline.
     same
         The jobs that job measures cover.
+    measures
+        What is measured.
     """
     jobs, spec, measured = result.jobs, result.spec, same.measured(label, result)
     counted = np.ones(len(jobs), np.bool_) if window is None else window.counted(reference.trace)
@@ -173,7 +179,7 @@ def outcome_of(
         result.cluster,
         {
             key: measured[key] if key in measured else _measure(result, key, window)
-            for key in MEASURES
+            for key in measures
         },
         int(np.count_nonzero(finished)),
         int(np.count_nonzero(gained) + np.count_nonzero(finished & ~before)),
@@ -184,6 +190,8 @@ def outcome_of(
 
 
 def _measure(result: Result, key: str, window: RunWindow | None) -> float:
+    if key in LOST and not len(result.schedule.lost_us):
+        return 0.0
     if window is None:
         return float(result.metric(key))
     if not METRICS.find(key).is_of_parts:
@@ -430,7 +438,7 @@ def _time(trace: Trace, value: Any) -> float:
 
 
 def _time_or_none(trace: Trace, value: Any) -> float | None:
-    return None if value == "none" else _time(trace, value)
+    return None if value == "off" else _time(trace, value)
 
 
 def _count(trace: Trace, value: Any) -> int:
@@ -541,8 +549,9 @@ class WhatIf:
         """A row for the baseline and each change, with changes of measures below their values."""
         every = (self.base, *self.outcomes)
         known = [
-            METRICS.find(key) for key in _SHOWN
-            if any(math.isfinite(outcome.measures[key]) for outcome in every)
+            METRICS.find(key) for key in (*_SHOWN, *LOST)
+            if any(math.isfinite(outcome.measures.get(key, math.nan)) for outcome in every)
+            and not (key in LOST and all(outcome.measures[key] == 0 for outcome in every))
         ]  # fmt: skip
         columns = [Column("case", short=" ", is_text=True), *map(column_of, known)]
         columns += [Column(word, kind="count", key=f"num_{word}") for word in ("gain", "lose")]
@@ -639,7 +648,8 @@ class WhatIf:
         rows = []
         for outcome in (self.base, *self.outcomes):
             changed = {
-                f"d_{key}": outcome.measures[key] - self.base.measures[key] for key in MEASURES
+                f"d_{key}": outcome.measures[key] - before
+                for key, before in self.base.measures.items()
             }
             rows.append(outcome.to_dict() | changed | {"grade": letter})
         return pl.from_dicts(rows, infer_schema_length=None)
@@ -723,8 +733,8 @@ def whatif(
         ``+10%``; ``servers[V100]`` if the cluster has several types); ``load`` (on the baseline's
         cluster, or a factor ``*1.2`` or ``+20%``); ``estimates`` (``exact``, or a factor);
         ``restart`` (cost of a restart of any job: ``60``, ``1m``); ``time_limit``,
-        ``checkpoint_every`` (times, or ``none``), ``checkpoint_write`` and ``max_requeues``, for
-        all jobs; ``mtbf`` (a time, or ``none``) and ``repair``.
+        ``checkpoint_every`` (times, or ``off``), ``checkpoint_write`` and ``max_requeues``, for
+        all jobs; ``mtbf`` (a time, or ``off``) and ``repair``.
     placement, predictor, speed, contention, seed, outages
         As for :func:`gpusched.simulate`, for the baseline.
     mtbf_s, repair_s
@@ -799,8 +809,10 @@ def whatif(
         threads=threads, progress=progress, stop=stop,
     )  # fmt: skip
     reference, same = results[BASE], SameJobs(results, window)
+    can_lose = any(len(result.schedule.lost_us) for result in results.values())
+    measures = (*MEASURES, *LOST) if can_lose else MEASURES
     outcomes = tuple(
-        outcome_of(label, result, reference, resolution_s, window, same)
+        outcome_of(label, result, reference, resolution_s, window, same, measures)
         for label, result in results.items()
     )
     if window is not None:

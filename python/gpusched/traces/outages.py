@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import UTC, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-import msgspec
 import numpy as np
 
 from gpusched.base.arrays import Float64, Int64
@@ -24,9 +22,9 @@ from gpusched.model.outages import COLUMNS, Outages, generate_outages
 from gpusched.traces import slurm_values as slurm
 from gpusched.traces import text_columns as parse
 from gpusched.traces.formats import generic_csv, generic_parquet, sacct, slurm_nodes
-from gpusched.traces.intake.wall_clock import UNIX_EPOCH, local_zone, ticks_of
+from gpusched.traces.intake.wall_clock import local_zone, ticks_of
 from gpusched.traces.job_columns import NOT_A_TIME
-from gpusched.traces.workload import Trace
+from gpusched.traces.workload import Trace, since_1970
 
 if TYPE_CHECKING:
     import polars
@@ -60,7 +58,8 @@ def read_outages(
         Names of the cluster's servers, in order; or the list of Slurm's servers that
         :func:`read_cluster` read the cluster from.
     trace
-        The jobs: dates count from its ``epoch``. Outages that end before are left out.
+        The jobs: dates count from its second 0, and outages that end before are left out. Seconds
+        count from there, too: from the first submission of a file.
     time_zone
         Time zone of dates without one, as in :func:`read_trace`.
     max_bytes
@@ -124,39 +123,21 @@ def _read(source: Source, names: Any, trace: Trace | None) -> Outages:
     )
     kind = columns[asked["kind"]].to_list() if "kind" in asked else [None] * num_rows
     server = columns[asked["server"]].to_list()
-    return _made(screen, server, start_s, end_s, kind, names)
-
-
-class _Outage(msgspec.Struct, forbid_unknown_fields=True):
-    """A table ``[[outages]]``."""
-
-    start_s: float
-    target: int | str | None = None
-    server: int | str | None = None
-    end_s: float | None = None
-    kind: str = "fail"
-
-
-class _File(msgspec.Struct, forbid_unknown_fields=True):
-    """A TOML file of outages."""
-
-    outages: list[_Outage]
+    notes: tuple[str, ...] = ()
+    if trace is not None and trace.epoch is None and trace.origin_s:
+        notes = (f"outages: seconds after the first submission ({trace.origin_s:g} in its file)",)
+    return _made(screen, server, start_s, end_s, kind, names, notes)
 
 
 def _of_toml(source: Source) -> tuple[Screen, Columns]:
-    """Return the tables of a TOML file as columns."""
+    """Return the tables of a TOML file as columns of text."""
     import polars
 
-    tables = [msgspec.structs.asdict(table) for table in decode_toml(source.text, _File).outages]
-    given = [name for name in _Outage.__struct_fields__ if any(t[name] is not None for t in tables)]
+    kind = dict[Literal["outages"], list[dict[str, int | float | str]]]
+    tables = decode_toml(source.text, kind).get("outages", [])
+    names = dict.fromkeys(name for table in tables for name in table)
     columns = {
-        name: polars.Series(
-            name,
-            [None if t[name] is None else str(t[name]) for t in tables]
-            if name in ("target", "server", "kind")
-            else [t[name] for t in tables],
-        )
-        for name in given
+        name: polars.Series(name, [str(table.get(name, "")) for table in tables]) for name in names
     }
     return Screen(str(source), np.arange(len(tables), dtype=np.int64)), columns
 
@@ -182,7 +163,7 @@ def _of_events(source: Source, names: Any, trace: Trace | None) -> Outages:
     for row, (nodes, state) in enumerate(pairs):
         kind = _kind_of(state)
         if kind is None or not nodes:
-            others[state or "none"] += 1
+            others[state or "blank"] += 1
             continue
         for node in slurm.names_of(nodes):
             if node not in known:
@@ -279,9 +260,7 @@ def _seconds(screen: Screen, name: str, values: polars.Series, trace: Trace | No
             f"{screen.source}: has dates {which[0]} a time zone, and the trace {which[1]} one; set "
             "time_zone"
         )
-    origin = UNIX_EPOCH if epoch.tzinfo is None else UNIX_EPOCH.replace(tzinfo=UTC)
-    origin_us = (epoch - origin) // timedelta(microseconds=1)
-    return np.where(ticks == NOT_A_TIME, np.nan, (ticks - origin_us) / US_PER_S)
+    return np.where(ticks == NOT_A_TIME, np.nan, (ticks - since_1970(epoch)) / US_PER_S)
 
 
 def drawn_for(

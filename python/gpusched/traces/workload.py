@@ -629,7 +629,7 @@ class Trace:
             _later(self.name, self.epoch, last_us)
         except ValueError:
             return None
-        return _since_1970(self.epoch)
+        return since_1970(self.epoch)
 
     def _series(self, column: JobColumn) -> polars.Series:
         """Return an existing column under its public name and in its public unit."""
@@ -1650,7 +1650,7 @@ def _later(source: str, epoch: datetime, after_us: int) -> datetime:
         ) from None
 
 
-def _since_1970(epoch: datetime) -> int:
+def since_1970(epoch: datetime) -> int:
     """Return ticks since 1970; times without a zone count as UTC."""
     zone = None if epoch.tzinfo is None else UTC
     return (epoch - UNIX_EPOCH.replace(tzinfo=zone)) // _TICK
@@ -1680,7 +1680,7 @@ def _begins(parts: Sequence[Trace], files: Sequence[str]) -> list[int]:
         if part.epoch is None:
             begins.append(round(part.origin_s * US_PER_S))
         else:
-            begins.append(_since_1970(part.epoch))
+            begins.append(since_1970(part.epoch))
     return begins
 
 

@@ -30,6 +30,7 @@ from tests.examples import examples
 from tests.unit.failing_runs import (
     ALL,
     PAIR,
+    TYPES,
     each_end,
     failing,
     one_server_of_a_gang_fails,
@@ -79,6 +80,31 @@ def test_the_sums_of_jobs_that_end_in_other_ways(ends):
     assert summary["requeues_per_job"] == 2 / 4
     assert summary["time_to_recover_s"] == (10 + 20) / 2  # the second failure of job 1 ends it
     assert summary["ettr"] == pytest.approx((1 + 100 / 137) / 2)  # of the finished jobs
+
+
+def test_the_core_runs_them_as_they_are_written_down(ends):
+    none = float("nan")
+    columns = {
+        "checkpoint_every_s": [30, none, none, 30], "checkpoint_write_s": [2, none, none, 2],
+        "time_limit_s": [70, none, none, none], "max_requeues": [none, 1, none, none],
+        "restart_s": [5, 0, 0, 5], "id": ends.trace.id.tolist(),
+        "gpu_types": [[kind] for kind in TYPES],
+    }  # fmt: skip
+    trace = gs.Trace.from_columns([0] * 4, [100] * 4, [4] * 4, **columns)
+    with pytest.warns(gs.RunWarning, match="1 job killed at the time limit"):
+        found = gs.simulate(
+            trace, ends.cluster, policy="fifo", placement="first-fit", outages=ends.outages
+        )
+    gang = one_server_of_a_gang_fails()
+    again = gs.simulate(
+        gang.trace, PAIR, policy="fifo", placement="first-fit", outages=gang.outages
+    )
+    for result, written in ((found, ends), (again, gang)):
+        assert result.digest == written.digest
+        assert result.to_polars().equals(written.to_polars())
+        assert result.capacity == written.capacity
+        assert result.events.to_polars().equals(written.events.to_polars())
+        assert result.series.to_polars().equals(written.series.to_polars())
 
 
 def test_a_part_of_a_run_counts_what_lies_in_it(ends):
@@ -182,26 +208,26 @@ def test_other_outages_in_a_file_are_refused(ends, tmp_path):
 
 def test_a_failed_job_tells_its_story(ends):
     assert ends.explain("loser").lines[1:] == (
-        "Ran from 00:00:00 for 40 s on 4 gpu of server 1, until server 1 failed.",
+        "Ran from 00:00:00 for 40 s on 4 H100 of server 1, until server 1 failed.",
         "Waited for 10 s.",
-        "  When it lost its GPUs, 0 of the 16 GPUs that it may use were free; 3 jobs held 12; 4 "
-        "were down.",
-        "  Their GPU time during the wait: 75% held by jobs already running, 25% down.",
+        "  When it lost its GPUs, 0 of the 4 GPUs that it may use were free; 4 were down.",
+        "  Their GPU time during the wait: 100% down.",
         "  Fewer than its 4 GPUs were free for 10 s (100%).",
-        "  Largest shares: job 0 (4 GPUs, 25%, already running); job 2 (4 GPUs, 25%, already "
-        "running); job 3 (4 GPUs, 25%, already running).",
-        "Ran from 00:00:50 for 10 s on 4 gpu of server 1, until server 1 failed.",
+        "Ran from 00:00:50 for 10 s on 4 H100 of server 1, until server 1 failed.",
         "It failed, as it was interrupted more often than it may be requeued (2 interruptions, "
         "50 s of work lost).",
     )
+    # Jobs 0 and 1 are over, and server 1 is back.
+    told = "  Of the types that it may not use, 8.0 GPUs were free on average."
+    assert told in ends.explain("saver").lines
 
 
 def test_jobs_that_end_in_other_ways_tell_why(ends):
     assert ends.explain("limit").lines[1:] == (
-        "Ran from 00:00:00 for 1.17 min on 4 gpu of server 0, until its time limit.",
+        "Ran from 00:00:00 for 1.17 min on 4 A100 of server 0, until its time limit.",
         "It was killed at its time limit (6 s of work lost, 4 s writing checkpoints).",
     )
-    assert ends.explain("drained").lines[1].endswith("on 4 gpu of server 2.")
+    assert ends.explain("drained").lines[1].endswith("on 4 L40 of server 2.")
     assert ends.explain("saver").lines[-1] == (
         "Finished at 00:02:17, 2.28 min after submission (1 interruption, 5 s paid for restarts, "
         "6 s of work lost, 6 s writing checkpoints)."
@@ -212,6 +238,11 @@ def test_jobs_that_end_in_other_ways_tell_why(ends):
     )
     assert story.waits[0].shares["down"] == 0.5
     assert story.waits[0].holders == ()
+    queued = one_server_of_a_gang_fails().explain(1)
+    assert queued.waits[0].shares == pytest.approx(
+        {"running": 25 / 155, "earlier": 100 / 155, "later": 0, "down": 15 / 155}
+    )
+    assert [holder.job for holder in queued.waits[0].holders] == [0]
 
 
 def test_what_is_left_out_is_told(ends):

@@ -72,9 +72,11 @@ def test_a_malformed_file_is_named_with_its_line(tmp_path, text, message):
 @each(
     ("text", "message"),
     [
-        ("[[outages]]\nserver = 1\n", "missing required field `start_s`"),
-        ("[[outages]]\nserver = 1\nstart_s = 1\nfactor = 0.5\n", "unknown field `factor`"),
-        ("[[outages]]\nserver = 1\nstart_s = 2\nend_s = 1\n", "row 0, column 'end_s': 1.0 must be"),
+        ("[[outages]]\nserver = 1\n", "column 'start_s' is missing; there are server"),
+        ("[[outages]]\nserver = 1\nstart_s = 1\nfactor = 0.5\n", "unknown column 'factor'"),
+        ("[[outages]]\nserver = 1\nstart_s = 2\nend_s = 1\n", "row 0, column 'end_s': '1' must be"),
+        ("[[outages]]\nserver = 1\nstart_s = true\n", "Expected `int | float | str`, got `bool`"),
+        ("[[outage]]\nserver = 1\n", "Invalid enum value 'outage'"),
         ("[[outages]]\nstart_s = 2\n", "column 'server' is missing"),
     ],
 )
@@ -82,6 +84,14 @@ def test_a_malformed_table_is_named(tmp_path, text, message):
     (tmp_path / "bad.toml").write_text(text)
     with pytest.raises(ValueError, match=f"bad.toml.*{message}"):
         gs.read_outages(tmp_path / "bad.toml")
+
+
+def test_seconds_count_from_the_first_submission(tmp_path):
+    (tmp_path / "jobs.csv").write_text("submit_s,service_s,gpus\n1000,5,1\n1009,5,1\n")
+    gs.Outages.from_columns([1], [5]).to_csv(tmp_path / "ours.csv")
+    read = gs.read_outages(tmp_path / "ours.csv", trace=gs.read_trace(tmp_path / "jobs.csv"))
+    assert read.start_us.tolist() == [5_000_000]
+    assert read.notes == ("outages: seconds after the first submission (1000 in its file)",)
 
 
 def test_dates_count_from_the_first_submission(tmp_path):
@@ -112,7 +122,7 @@ def test_events_of_slurm_are_failures_and_drains(tmp_path):
     ]  # fmt: skip
     assert read.row.tolist() == [4, 4, 3, 8]
     assert read.notes == (
-        "2 events left out: states none (1), MAINT (1)",
+        "2 events left out: states blank (1), MAINT (1)",
         "1 event left out: unknown servers cpu1 (1)",
         "1 outage left out: over before second 0 of the trace",
     )
