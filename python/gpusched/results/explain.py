@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -197,13 +198,14 @@ class Waits:
         job: int,
         outages: Outages | None = None,
     ) -> None:
-        down = down_rows(trace, cluster, rows, outages)
-        down["job"] = np.full(len(down["milli"]), _NO_JOB)
         gpus, since_us = row_gpus(trace, rows), _since_us(rows)
-        rows = {
-            name: np.concatenate((rows[name], down[name]))
-            for name in ("job", "start_us", "end_us", "server")
-        }
+        if outages is not None:
+            down = down_rows(trace, cluster, rows, outages)
+            down["job"] = np.full(len(down["milli"]), _NO_JOB)
+            gpus = np.concatenate((gpus, down["milli"] / WHOLE_GPU))
+            since_us = np.concatenate((since_us, down["start_us"]))
+            names = ("job", "start_us", "end_us", "server")
+            rows = {name: np.concatenate((rows[name], down[name])) for name in names}
         self._trace, self._job, self._rows = trace, job, rows
         capacity = cluster.server_gpus.astype(np.int64)
         usable: Bool = np.ones(len(capacity), dtype=np.bool_)
@@ -216,8 +218,7 @@ class Waits:
             capacity = np.array([capacity.sum()])
             usable = np.ones(1, dtype=np.bool_)
         self._server, self._capacity, self._usable = server, capacity, usable
-        self._gpus = np.concatenate((gpus, down["milli"] / WHOLE_GPU))
-        self._since_us = np.concatenate((since_us, down["start_us"]))
+        self._gpus, self._since_us = gpus, since_us
         share = 1.0 if trace.share_milli is None else trace.share_milli[job] / WHOLE_GPU
         self._needed = float(trace.gpus[job]) * share
         self._is_wide = bool(self._needed > capacity[usable].max(initial=0))
@@ -514,6 +515,11 @@ class _Story:
     def __init__(self, result: RunLog, job: int) -> None:
         self.trace, self.cluster, self.schedule = result.trace, result.cluster, result.schedule
         self.intervals, self.outages, self.job = result.intervals, result.outages, job
+        begin, end = np.searchsorted(self.intervals["job"], (job, job + 1))
+        self.own = {name: values[begin:end] for name, values in self.intervals.items()}
+        self.first, _, self.ends = intervals_ended(
+            self.schedule, self.own, self.cluster, self.outages
+        )
         self.submit_us = int(self.trace.submit_us[job])
         self.status = int(self.schedule.status[job])
         self.waits = self._longest_waits()
@@ -567,19 +573,13 @@ class _Story:
             text += f"from {self._clock(begin)} to {self._clock(end)}"
         return text
 
-    def _own_runs(self) -> tuple[AnyArray, AnyArray]:
-        """Return the first row of every interval, and the indices of the job's intervals."""
-        first, _ = whole_intervals(self.intervals)
-        return first, np.flatnonzero(self.intervals["job"][first] == self.job)
-
     def _longest_waits(self) -> dict[int, Wait]:
         """Measure the longest waits, keyed by their begin; none for a rejected job."""
         rows = self.intervals
         if self.status == REJECTED or not len(rows["job"]):
             return {}
-        first, own = self._own_runs()
-        begins = [self.submit_us, *rows["end_us"][first[own]].tolist()]
-        ends = rows["start_us"][first[own]].tolist()
+        begins = [self.submit_us, *self.own["end_us"][self.first].tolist()]
+        ends = self.own["start_us"][self.first].tolist()
         if self.status not in (FINISHED, KILLED, FAILED):
             ends.append(int(rows["end_us"].max()))
         found = [(end - begin, begin, end) for begin, end in zip(begins, ends, strict=False)]
@@ -594,61 +594,45 @@ class _Story:
             yield from wait_story(self.trace, self.waits[begin_us], is_first=is_first)
 
     def _runs(self) -> Iterator[str]:
-        rows = self.intervals
-        first, own = self._own_runs()
-        if len(own) == 0:
+        if not len(self.first):
             yield "It never ran."
             yield from self._told_wait(self.submit_us)
             return
-        widths = widths_of(rows, first, self.trace.gpus)
-        _, _, ends = intervals_ended(self.schedule, rows, self.cluster, self.outages)
+        widths = widths_of(self.own, self.first, self.trace.gpus)
+        bounds = [*self.first.tolist(), len(self.own["job"])]
         last_us = self.submit_us
-        for number, index in enumerate(own.tolist()):
-            begin_us = int(rows["start_us"][first[index]])
-            end_us = int(rows["end_us"][first[index]])
+        for number, (begin, end) in enumerate(pairwise(bounds)):
+            rows = {name: values[begin:end] for name, values in self.own.items()}
+            begin_us, end_us = int(rows["start_us"][0]), int(rows["end_us"][0])
             if number == _MOST_RUNS:
-                yield f"... {plural(len(own) - number, 'more run')} follow."
+                yield f"... {plural(len(self.first) - number, 'more run')} follow."
                 return
             if begin_us > last_us:
                 yield f"Waited for {duration((begin_us - last_us) / US_PER_S)}."
                 yield from self._told_wait(last_us)
-            where = self._where(rows, int(first[index]), int(widths[index]))
+            where = self._where(rows, int(widths[number]))
             lasted = duration((end_us - begin_us) / US_PER_S)
-            until = self._stopped(int(first[index]), int(ends[index]))
+            until = self._stopped(rows, int(self.ends[number]))
             yield f"Ran from {self._clock(begin_us)} for {lasted} on {where}{until}."
             last_us = end_us
         if self.status != FINISHED and last_us in self.waits:
             yield f"Waits since {self._clock(last_us)}."
             yield from self._told_wait(last_us)
 
-    def _stopped(self, row: int, kind: int) -> str:
+    def _stopped(self, rows: Mapping[str, AnyArray], kind: int) -> str:
         """Return why an interval ended, if neither the job nor the policy ended it."""
         if kind == KILL:
             return ", until its time limit"
         if kind not in (INTERRUPT, FAIL):
             return ""
-        own = self._rows_of(row)
-        part = {name: values[own] for name, values in self.intervals.items()}
-        down = part["server"][struck(part, self.cluster, self.outages)].tolist()
+        down = rows["server"][struck(rows, self.cluster, self.outages)].tolist()
         return f", until server{'s' * (len(down) > 1)} {', '.join(map(str, down))} failed"
 
-    def _rows_of(self, row: int) -> slice:
-        """Return the rows of the interval that begins at a row."""
-        rows, end = self.intervals, row
-        while (
-            end < len(rows["job"])
-            and rows["job"][end] == self.job
-            and rows["start_us"][end] == rows["start_us"][row]
-        ):
-            end += 1
-        return slice(row, end)
-
-    def _where(self, rows: Any, row: int, width: int) -> str:
-        if int(rows["server"][row]) < 0:
+    def _where(self, rows: Mapping[str, AnyArray], width: int) -> str:
+        servers = rows["server"]
+        if servers[0] < 0:
             return plural(width, "GPU")
-        own = self._rows_of(row)
-        servers: AnyArray = rows["server"][own]
-        counts = np.bitwise_count(rows["mask"][own])
+        counts = np.bitwise_count(rows["mask"])
         types = self.cluster.server_type[servers]
         by_type = [
             f"{int(counts[types == kind].sum())} {self._type(int(kind))}"
