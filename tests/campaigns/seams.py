@@ -17,7 +17,7 @@ from tests.reference.drawing import Seeded, Source
 from tests.reference.elastic_cases import ELASTIC, elastic_cases
 from tests.reference.large import deep_queues
 from tests.reference.node_cases import node_cases
-from tests.reference.outage_cases import ADOPTING, outage_cases
+from tests.reference.outage_cases import ADOPTING, limited_cases, limits, outage_cases
 from tests.reference.packing_cases import packing_cases
 from tests.reference.part_cases import part_cases
 from tests.reference.scales import SCALES, SECOND
@@ -102,12 +102,25 @@ def of_parts(source: Source) -> Trial:
 
 
 def of_outages(source: Source) -> Trial:
-    """Outages, checkpoints and time limits, whoever decides by the state alone."""
+    """Outages under policies that decide by the state alone; a fifth has limits alone."""
+    if source.between(1, 5) == 1:
+        return of_limits(source)
     preemptive = [name for name in ADOPTING if name not in orders.NON_PREEMPTIVE]
     policy = source.one_of((*ADOPTING, *preemptive, *preemptive))
     speed = source.one_of(("fixed", "fixed", "fixed", "ring", "proportional", "table"))
     placement = source.one_of((*ON_SERVERS, *OWN) if speed == "fixed" else ON_SERVERS)
-    return Frail(outage_cases.draw(source, policy, placement, speed))
+    return Frail(outage_cases.draw(source, policy, placement, speed, SCALES))
+
+
+def of_limits(source: Source) -> Trial:
+    """Checkpoints and time limits, whoever decides; a quarter of the jobs is elastic."""
+    if source.between(1, 4) == 1:
+        case = elastic_cases.draw(source, source.one_of((*ELASTIC, "ring")))
+        jobs = [replace(job, **limits(source, case.unit)) for job in case.jobs]
+        return Whimsical(replace(case, jobs=jobs), source.one_of(("replanned", "dealt")))
+    policy, speed = source.one_of((*POLICIES, *BY_DEADLINE)), source.one_of(("fixed", "ring"))
+    placement = source.one_of((*PLACEMENTS, *OWN) if speed == "fixed" else ON_SERVERS)
+    return Frail(limited_cases.draw(source, policy, placement, speed, SCALES))
 
 
 def of_elastic(source: Source) -> Trial:

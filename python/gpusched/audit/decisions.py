@@ -85,10 +85,10 @@ def _check_windows(case: Case, course: Course, most_looks: int) -> None:
     """Repeat the decisions in later windows, if the log has all that they depend on.
 
     That is the waiting and running jobs with their history: not if jobs slow each other down, nor
-    under a policy with more state, nor if servers fail or jobs have limits or checkpoints.
+    under a policy with more state.
     """
     policy, given = resolved(case.spec.policy, case.flags.alias_of)
-    if _has_memory(policy, given) or not case.flags.is_steady or case.has_faults:
+    if _has_memory(policy, given) or not case.flags.is_steady:
         return
     us, looks = case.moments.us, _looks(case, course)
     part = most_looks / (4 * _WINDOWS)
@@ -110,14 +110,18 @@ def _check_windows(case: Case, course: Course, most_looks: int) -> None:
 def _snapshot(case: Case, course: Course, at_us: int) -> dict[int, Snapshot]:
     """Return the jobs after the decision of an instant, each with its history."""
     is_there = (case.trace.submit_us <= at_us) & ~case.rejected
-    is_there &= ~(case.finished & (case.last_end_us <= at_us))
+    is_there &= ~((case.finished | case.over) & (case.last_end_us <= at_us))
     gone, gone_us = course.taken_back(case)
     is_there[gone[gone_us <= at_us]] = False
     past = np.flatnonzero((case.end_us <= at_us) & is_there[case.job])
-    held, paid, added, times = (
-        np.bincount(case.job[past], values, case.num_jobs).astype(np.int64).tolist()
-        for values in (case.lasts_us[past], case.paid_us[past], case.added_us[past], None)
-    )
+    is_hit, progress = case.is_hit.astype(np.int64), case.progress
+    held, paid, added, times, failures, lost, written = (
+        np.bincount(case.job[past], values[past], case.num_jobs).astype(np.int64).tolist()
+        for values in (
+            case.lasts_us, case.paid_us, case.added_us, 1 - is_hit, is_hit, progress.lost_us,
+            progress.written_us,
+        )
+    )  # fmt: skip
     released = np.full(case.num_jobs, -1, np.int64)
     np.maximum.at(released, case.job[past], case.end_us[past])
     now = np.flatnonzero((case.start_us <= at_us) & (at_us < case.end_us))
@@ -137,7 +141,7 @@ def _snapshot(case: Case, course: Course, at_us: int) -> dict[int, Snapshot]:
                 in_pool += width
         snapshot[job] = Snapshot(
             start if 0 <= start <= at_us else -1, held[job], paid[job], added[job], times[job],
-            int(released[job]), since, allocation,
+            int(released[job]), since, allocation, failures[job], lost[job], written[job],
         )  # fmt: skip
     return snapshot
 

@@ -82,15 +82,19 @@ def _order(policy: str, alias_of: str) -> Order | None:
 
 
 def check_order(case: Case) -> None:
-    """Check the starts of like jobs, each against the one that started next."""
+    """Check the starts of like jobs, each against the one that started next.
+
+    In a strict queue all jobs are alike: one that does not fit holds up the others.
+    """
     order = order_of(case)
     if order is None or not case.any_waits or order.key is None:
         return
     keys = order.key(case, order.scheduler)
     if keys is None:
         return
-    kind = case.alike.of_job[case.job]
-    if not case.flags.is_steady and case.trace.profile is not None:
+    is_strict = getattr(order.scheduler, "strict", False)
+    kind = np.zeros(len(case.job), np.int64) if is_strict else case.alike.of_job[case.job]
+    if not is_strict and not case.flags.is_steady and case.trace.profile is not None:
         kind = kind * (int(case.trace.profile.max()) + 2) + case.trace.profile[case.job]
     start_us, since_us = case.start_us, case.since_us
     turn = np.lexsort((start_us, kind))
@@ -111,8 +115,8 @@ def check_order(case: Case) -> None:
         is_less,
         lambda i: (
             f"job {case.job[one[i]]} starts at {start_us[one[i]]} us, while job "
-            f"{case.job[other[i]]} waits, has the same request and goes first under "
-            f"{case.spec.policy}"
+            f"{case.job[other[i]]} waits{'' if is_strict else ', has the same request'} and goes "
+            f"first under {case.spec.policy}"
         ),
     )
 

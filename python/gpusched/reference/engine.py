@@ -371,20 +371,23 @@ class Engine:
         return True
 
     def end_jobs(self) -> list[Active]:
-        """Apply finishes, kills and cancellations, in this order; return the jobs that ran."""
+        """Apply finishes, kills and cancellations, in this order; return the jobs that ran.
+
+        Those that end by themselves, in whatever way, come first, by JobId.
+        """
         ended = [job for job in self.running if job.end_tick == self.now]
-        finished = [job for job in ended if job.finish_tick == self.now]
-        killed = [job for job in ended if job not in finished]
-        for job in finished:
-            self.release(job, job.work)
-            job.finish = self.now
-            job.status = FINISHED
-            self.active.remove(job)
+        killed = [job for job in ended if job.finish_tick > self.now]
+        for job in ended:
+            if job not in killed:
+                self.release(job, job.work)
+                job.finish = self.now
+                job.status = FINISHED
+                self.active.remove(job)
         for job in killed:
             self.kill(job)
         changes = [change for change in self.changes if change.at_us == self.now]
         jobs = [self.jobs[change.job] for change in changes if change.job is not None]
-        return finished + killed + [job for job in jobs if self.cancel(job)]
+        return ended + [job for job in jobs if self.cancel(job)]
 
     def apply_outages(self) -> None:
         """Begin and end outages: what begins as another ends leaves no gap."""

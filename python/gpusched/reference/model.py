@@ -282,13 +282,14 @@ class Active:
         is_last = cycles == self.checkpoints
         return cycles * write + (0 if is_last else min(max(in_cycle - every, 0), write))
 
-    def saved(self, now: int) -> int:
+    def saved(self, now: int) -> float:
         """Return the work of this run that complete checkpoints hold at ``now``."""
         every, write = self.job.checkpoint_every_us, self.job.checkpoint_write_us
         if every == 0:
             return 0
         ran = self.progress(now) - self.done_before + self.writing(now)
-        return min(floor_div(ran, every + write), self.checkpoints) * every
+        whole = min(floor_div(ran, every + write), self.checkpoints) * every
+        return whole if isinstance(ran, int) else float(whole)
 
     @property
     def end_tick(self) -> int:
@@ -326,6 +327,8 @@ MAX_HORIZON_US = 2**62
 def check_horizon(jobs: Sequence[Job]) -> None:
     """Raise ValueError if a time, or the sum of all services, exceeds its limit."""
     for row, job in enumerate(jobs):
+        if Active(row, job).checkpoints * job.checkpoint_write_us > MAX_SERVICE_US:
+            raise ValueError(f"job {row}: its checkpoints take longer than 2^53 us")
         if job.service_us > MAX_SERVICE_US:
             raise ValueError(f"job {row}: a service of {job.service_us} us is beyond 2^53")
         if job.submit_us > MAX_SUBMIT_US:

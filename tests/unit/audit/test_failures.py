@@ -231,6 +231,17 @@ def test_a_job_is_not_left_waiting_after_a_failure(policy, params, jobs, of_job,
     assert problem.startswith(f"left waiting: {said}")
 
 
+def test_a_job_that_is_hit_keeps_its_place_in_a_strict_line():
+    jobs = [job(0, 100, 8), job(5, 20, 4)]
+    skips = simulated(jobs, TWO, "fifo", "first-fit", policy_params={"scan": "skip"}, outages=DOWN)
+    assert skips.schedule.start_us.tolist() == [0, 30 * S]
+    assert told(skips) == []
+    lie = rebuilt(skips, spec=msgspec.structs.replace(skips.spec, policy="fifo"))
+    assert told(lie) == [
+        "out of order: job 1 starts at 30000000 us, while job 0 waits and goes first under fifo"
+    ]
+
+
 def test_nobody_overtakes_a_job_that_waits_again_before_it_is_cancelled():
     jobs = gs.Trace.from_columns([0, 1], [30, 10], [8, 2])
     outages = gs.Outages.from_columns([0], [5], [20])
