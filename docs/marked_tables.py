@@ -66,7 +66,8 @@ def _part(needs: tuple[str, ...]) -> str:
     """The section in which a metric stands, by what it needs."""
     if "admissions" in needs:
         return "deadlines"
-    return next((need for need in ("deadlines", "contention", "predictions") if need in needs), "")
+    parts = ("deadlines", "contention", "predictions", "failures")
+    return next((need for need in parts if need in needs), "")
 
 
 def _bounds(*quantities: str) -> str:
@@ -253,6 +254,7 @@ _TABLES: Final[dict[str, Callable[[], str]]] = {
     "metrics": lambda: _metrics("", "predictions"),
     "metrics of contention": lambda: _metrics("contention"),
     "metrics of deadlines": lambda: _metrics("deadlines"),
+    "metrics of failures": lambda: _metrics("failures"),
     "lower bounds": lambda: _bounds("total-jct", "makespan"),
     "bounds on deadlines": lambda: _bounds("deadlines-met"),
     "job columns": _job_columns,

@@ -20,6 +20,12 @@ py::array_t<Value> by_job(const Schedule& schedule, Get get) {
                         [&](std::size_t job) { return get(static_cast<JobId>(job)); });
 }
 
+template <class Value, class Get>
+py::array_t<Value> of_losses(const Schedule& schedule, Get get) {
+  const auto& losses = schedule.losses();
+  return collect<Value>(losses.size(), [&](std::size_t job) { return get(losses[job]); });
+}
+
 std::int64_t or_minus_one(Time time) { return time == kNever ? -1 : time.count(); }
 
 py::typing::Dict<py::str, py::array> intervals_of(const Schedule& schedule) {
@@ -147,6 +153,24 @@ void bind_schedule(py::module_& m) {
                              [](const Schedule& s) {
                                return by_job<std::int32_t>(s, [&](JobId job) {
                                  return s.num_resizes(job);
+                               });
+                             })
+      .def_property_readonly("failures",
+                             [](const Schedule& s) {
+                               return of_losses<std::int32_t>(s, [](const JobLosses& own) {
+                                 return own.failures;
+                               });
+                             })
+      .def_property_readonly("lost_us",
+                             [](const Schedule& s) {
+                               return of_losses<std::int64_t>(s, [](const JobLosses& own) {
+                                 return own.lost.count();
+                               });
+                             })
+      .def_property_readonly("written_us",
+                             [](const Schedule& s) {
+                               return of_losses<std::int64_t>(s, [](const JobLosses& own) {
+                                 return own.written.count();
                                });
                              })
       .def("decisions", &decisions_of,

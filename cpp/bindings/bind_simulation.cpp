@@ -72,6 +72,26 @@ py::typing::Dict<py::str, py::object> state_of(Run& run) {
   return columns;
 }
 
+std::vector<Outage> outages_of(const std::vector<std::int32_t>& server,
+                               const std::vector<std::int64_t>& start_us,
+                               const std::vector<std::int64_t>& end_us,
+                               const std::vector<std::uint8_t>& kind) {
+  if (start_us.size() != server.size() || end_us.size() != server.size() ||
+      kind.size() != server.size()) {
+    throw InvalidInput("outages: the four columns must have one length");
+  }
+  std::vector<Outage> outages;
+  for (std::size_t row = 0; row < server.size(); ++row) {
+    if (kind[row] > Outage::drain) {
+      throw InvalidInput("outage_kind: row " + std::to_string(row) + " must be 0 or 1");
+    }
+    const Time end = end_us[row] == -1 ? kNever : Time{end_us[row]};
+    const auto what = static_cast<Outage::Kind>(kind[row]);
+    outages.push_back({server[row], Time{start_us[row]}, end, what});
+  }
+  return outages;
+}
+
 /// How many jobs of the table there are by then.
 std::size_t num_submitted(const JobTable& jobs, Time now) {
   const std::span<const std::int64_t> submit_us = jobs.columns().submit_us;
@@ -109,13 +129,18 @@ void bind_simulation(py::module_& m) {
       m, "RunDescription",
       "The configuration of a run besides its jobs and cluster. A policy is a registered name, an\n"
       "Order or a Scheduler; a placement a registered name or a Placement. `policy_flags` say how\n"
-      "an Order is run. `verify` recomputes and compares every rate after each instant. A run\n"
-      "with more than `max_intervals` intervals in its log ends with a LogLimitError.")
+      "an Order is run. `verify` recomputes and compares every rate after each instant. Outages\n"
+      "are columns: the server, when it goes down and comes back (-1: never), and 0 if it fails\n"
+      "or 1 if it is drained. A run with more than `max_intervals` intervals in its log ends with a LogLimitError.")
       .def(py::init([](Policy policy, Values policy_values,
                        const std::vector<std::string>& policy_flags, PlacementSeam placement,
                        Values placement_values, std::string speed, Values speed_values,
                        std::string contention, Values contention_values, std::uint64_t seed,
-                       bool verify, std::size_t max_intervals) {
+                       bool verify, std::size_t max_intervals,
+                       const std::vector<std::int32_t>& outage_server,
+                       const std::vector<std::int64_t>& outage_start_us,
+                       const std::vector<std::int64_t>& outage_end_us,
+                       const std::vector<std::uint8_t>& outage_kind) {
              Flags flags;
              for (const std::string& flag : policy_flags) flags = flags.with(flag_of(flag));
              return RunDescription{.policy = std::move(policy),
@@ -129,6 +154,8 @@ void bind_simulation(py::module_& m) {
                                    .contention_values = std::move(contention_values),
                                    .seed = seed,
                                    .verify = verify,
+                                   .outages = outages_of(outage_server, outage_start_us,
+                                                         outage_end_us, outage_kind),
                                    .max_intervals = max_intervals};
            }),
            py::kw_only(), py::arg("policy").none(false), py::arg("policy_values") = Values{},
@@ -136,7 +163,11 @@ void bind_simulation(py::module_& m) {
            py::arg("placement_values") = Values{}, py::arg("speed") = "fixed",
            py::arg("speed_values") = Values{}, py::arg("contention") = "none",
            py::arg("contention_values") = Values{}, py::arg("seed") = 0, py::arg("verify") = false,
-           py::arg("max_intervals") = RunDescription{}.max_intervals, py::keep_alive<1, 2>(),
+           py::arg("max_intervals") = RunDescription{}.max_intervals,
+           py::arg("outage_server") = std::vector<std::int32_t>{},
+           py::arg("outage_start_us") = std::vector<std::int64_t>{},
+           py::arg("outage_end_us") = std::vector<std::int64_t>{},
+           py::arg("outage_kind") = std::vector<std::uint8_t>{}, py::keep_alive<1, 2>(),
            py::keep_alive<1, 5>());
 
   py::class_<Run>(m, "Run",

@@ -93,12 +93,12 @@ auto Run::attempt(bool is_native, Work work) {
   return work();
 }
 
-/// Keeps the jobs that finished at the present instant for `take_finished`, except cancelled ones,
-/// whose service is unknown.
+/// Keeps the jobs that finished at the present instant for `take_finished`, except cancelled and
+/// killed ones, whose service is unknown.
 void Run::keep_finished() {
   const State& state = run_->simulation().state();
   for (const JobId job : run_->simulation().finished()) {
-    if (state.record(job).phase == gpusched::Phase::cancelled) continue;
+    if (state.record(job).phase != gpusched::Phase::finished) continue;
     finished_.push_back(job);
     finish_us_.push_back(state.now().count());
   }

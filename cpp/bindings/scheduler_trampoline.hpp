@@ -49,6 +49,13 @@ class PyScheduler final : public Scheduler, public py::trampoline_self_life_supp
     return true;
   }
 
+  [[nodiscard]] Outages outages() const override {
+    const py::gil_scoped_acquire locked;
+    const py::object self = py::cast(static_cast<const Scheduler*>(this));
+    const bool takes = py::getattr(self, "takes_outages", py::bool_(false)).cast<bool>();
+    return takes ? Outages::follows : Outages::refuses;
+  }
+
   void decide(const State& state, const Instant& instant, Actions& actions) override {
     // Copied: the call may begin another run, and by that be refused.
     const Shown<StateView> shown = state_;

@@ -6,11 +6,21 @@
 
 namespace gpusched {
 
-enum class EventKind : std::uint8_t { start, preempt, resize, finish, reject, cancel };
+enum class EventKind : std::uint8_t {
+  start,
+  preempt,
+  resize,
+  finish,
+  reject,
+  cancel,
+  interrupt,
+  kill,
+  fail,
+};
 
 /// Public names, in the order of EventKind.
-inline constexpr const char* kEventNames[] = {"start",  "preempt", "resize",
-                                              "finish", "reject",  "cancel"};
+inline constexpr const char* kEventNames[] = {"start",  "preempt",   "resize", "finish", "reject",
+                                              "cancel", "interrupt", "kill",   "fail"};
 
 /// An event of a job at an instant.
 struct Event {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <string>
 
 #include "base/check.hpp"
@@ -86,7 +87,9 @@ void Executor::check_gang(JobId job, const Allocation& allocation) const {
 [[gnu::flatten]] void Executor::start(JobId job, const Allocation& allocation) {
   if (!state_->is_waiting(job)) fail(job, "only a waiting job can start");
   check_gang(job, allocation);
-  if (state_->has_just_stopped(job) && !has_changed_policy_) {
+  const bool may_go_on =
+      has_changed_policy_ || std::find(hit_.begin(), hit_.end(), job) != hit_.end();
+  if (state_->has_just_stopped(job) && !may_go_on) {
     fail(job, "stopped in this decision, so it cannot start in it");
   }
   begin_run(state_->take_slot(), job, allocation);
@@ -123,9 +126,12 @@ void Executor::begin_run(std::uint32_t id, JobId job, const Allocation& allocati
   } else if (!rule_.on_work) {
     slot.cost = state_->jobs().restart_cost(job) + rule_.extra(allocation.gpus);
   }
+  slot.work_end = now + slot.cost + work;
+  const Time limit = state_->jobs().time_limit(job);
+  slot.kill_at = limit == kNever ? kNever : now + limit;
   if (record.has_history) {
     JobHistory& past = state_->history_of(job);
-    past.held += slot.cost + work;
+    past.held += slot.end() - now;
     past.paid += slot.cost;
   }
   hold(id, job, now, now + slot.cost + work, allocation);
@@ -172,10 +178,13 @@ void Executor::go_on(JobId job, Time start, Time cost, Time attained,
   Slot& slot = state_->slot_at(id);
   slot.cost = cost;
   slot.is_whole = false;
+  const Time limit = state_->jobs().time_limit(job);
+  slot.kill_at = limit == kNever ? kNever : std::max(start + limit, state_->now() + kTick);
   record.start = start;
   past.held = before + cost + work;
   past.paid = cost;
   hold(id, job, start, paid_at + (length - attained), allocation);
+  past.held -= slot.work_end - slot.end();
   finishes_->set(id, slot.end());
 }
 
@@ -209,6 +218,7 @@ bool Executor::restore(JobId job) {
   const Demand* demand = state_->jobs().demand(job);
   const Occupancy& free = state_->occupancy();
   const bool fits = free.is_pooled()    ? free.num_free() >= slot.gpus
+                    : free.may_close()  ? free.can_return(slot.pieces, demand)
                     : demand != nullptr ? free.is_free(slot.pieces, *demand)
                                         : free.is_free(slot.pieces);
   if (!fits) return false;
@@ -249,8 +259,41 @@ void Executor::undo_expected_end(const Slot& slot) noexcept {
   record.finish = kNever;
 }
 
+/// What a run came to that ends before its work is done; progress has been settled. `is_lost`: only
+/// what the last checkpoint holds is kept. Returns whether that is anything.
+bool Executor::settle_losses(const Slot& slot, std::uint32_t id, Time added, bool is_lost) {
+  JobLosses& own = losses_[slot.job];
+  const Checkpoints checkpoints = state_->jobs().checkpoints(slot.job);
+  const Time elapsed = std::max(Time{0}, state_->now() - slot.start - slot.cost);
+  if (progress_->is_active()) {
+    JobProgress& progress = state_->progress_of(slot.job);
+    const double first = state_->pace_at(id).first_done;
+    const double did = progress.done - first;
+    if (!is_lost || did <= 0.0) return false;
+    double saved = 0.0;
+    if (const auto every = static_cast<double>(checkpoints.every.count()); every > 0.0) {
+      const double most = std::ceil((state_->work(slot.job) - first) / every) - 1.0;
+      saved = std::min(std::floor(did / every), most) * every;
+    }
+    progress.done = first + saved;
+    const double lost = static_cast<double>(elapsed.count()) * (did - saved) / did;
+    own.lost += Time{std::llrint(lost)};
+    return saved > 0.0;
+  }
+  const Time length = slot.work_end - slot.start - slot.cost;
+  const Time work = checkpoints.work_in(length);
+  const Checkpoints::Progress past = checkpoints.after(elapsed, work);
+  const Time kept = is_lost ? past.saved : past.done;
+  own.written += past.written;
+  own.lost += past.done - kept;
+  // What is left, writes included, is added to what the history says of the job.
+  const Time left = checkpoints.length_of(work - kept + added) - added;
+  if (left != length - elapsed) state_->history_of(slot.job).redo += left - (length - elapsed);
+  return past.saved > Time{0};
+}
+
 /// The slot stays the job's. Its finish is void.
-void Executor::end_run(Slot& slot) {
+void Executor::end_run(Slot& slot, bool is_lost) {
   const Time now = state_->now();
   JobRecord& record = state_->record_of(slot.job);
   if (progress_->is_active()) progress_->stop(record.slot);
@@ -265,6 +308,11 @@ void Executor::end_run(Slot& slot) {
       fail_input("at " + std::to_string(now.count()) + " us: restart=work: the work added to job " +
                  std::to_string(slot.job) + " passes 2^61 microseconds");
     }
+  }
+  if (!losses_.empty()) [[unlikely]] {
+    const bool is_useful = settle_losses(slot, record.slot, added, is_lost);
+    std::int32_t& useless = losses_[slot.job].num_useless;
+    useless = is_lost && !is_useful ? useless + 1 : 0;
   }
   if (turns_.is_timer) {
     turns_.add(slot.job, slot.pieces.size(), service_of_run(slot, record.slot),
@@ -341,6 +389,11 @@ void Executor::finish(std::uint32_t id) {
   const Slot& slot = state_->slot_at(id);
   if (progress_->is_active()) progress_->finish(id);
   state_->release(slot);
+  if (state_->jobs().has_writes()) [[unlikely]] {
+    const Checkpoints checkpoints = state_->jobs().checkpoints(slot.job);
+    const Time work = checkpoints.work_in(slot.work_end - slot.paid_at());
+    losses_[slot.job].written += checkpoints.write * checkpoints.writes_in(work);
+  }
   if (slot.is_whole) {
     log_->append_whole(slot.job, slot.pieces);
   } else {
@@ -362,6 +415,39 @@ void Executor::cancel(std::uint32_t id) {
   note(EventKind::cancel, job);
 }
 
+void Executor::kill(std::uint32_t id) {
+  Slot& slot = state_->slot_at(id);
+  const JobId job = slot.job;
+  state_->release(slot);
+  cut_off(id, true);
+  state_->end(job, Phase::killed);
+  state_->give_back_slot(id);
+  note(EventKind::kill, job);
+}
+
+void Executor::interrupt(std::uint32_t id, ServerId server) {
+  constexpr std::int32_t kMostUseless = 1 << 20;
+  Slot& slot = state_->slot_at(id);
+  const JobId job = slot.job;
+  turns_.is_timer = false;
+  state_->release(slot);
+  end_run(slot, true);
+  finishes_->drop(id);
+  state_->history_of(job).idle_since = state_->now();
+  hit_.push_back(job);
+  JobLosses& own = losses_[job];
+  ++own.failures;
+  const int most = state_->jobs().max_requeues(job);
+  const bool is_over = most >= 0 && own.failures > most;
+  if (is_over) state_->end(job, Phase::failed);
+  state_->give_back_slot(id);
+  note(is_over ? EventKind::fail : EventKind::interrupt, job);
+  if (own.num_useless < kMostUseless) return;
+  fail_input("at " + std::to_string(state_->now().count()) + " us: failures, the last of server " +
+             std::to_string(server) + ", have ended 2^20 runs of job " + std::to_string(job) +
+             " in a row before it saved any work; shorten checkpoint_every_s, or set max_requeues");
+}
+
 void Executor::hand_over(const RestartRule& rule) {
   turns_.is_timer = false;
   for (const Slot& slot : state_->all_slots()) {
@@ -371,10 +457,11 @@ void Executor::hand_over(const RestartRule& rule) {
   has_changed_policy_ = true;
 }
 
-void Executor::cut_off(std::uint32_t id) {
+void Executor::cut_off(std::uint32_t id, bool is_lost) {
   Slot& slot = state_->slot_at(id);
   if (progress_->is_active()) progress_->stop(id);
   undo_expected_end(slot);
+  if (!losses_.empty()) settle_losses(slot, id, Time{0}, is_lost);
   log_->append(slot.job, slot.start, state_->now(), slot.pieces);
   slot.job = kNoJob;
 }

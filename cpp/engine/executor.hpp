@@ -11,6 +11,7 @@
 #include "engine/livelock.hpp"
 #include "engine/progress.hpp"
 #include "engine/run_state.hpp"
+#include "engine/schedule.hpp"
 #include "model/allocation.hpp"
 #include "seams/actions.hpp"
 
@@ -43,10 +44,13 @@ class Executor final : public Actions {
     if (!suspended_.empty()) preempt_suspended();
     if (!left_slots_.empty()) drop_finishes();
     if (!found_.empty()) found_.clear();
+    if (!hit_.empty()) hit_.clear();
     if (progress_->is_active()) move_finishes();
     finishes_->settle();
     has_changed_policy_ = false;
   }
+  /// Nothing will come of the decision that was asked for.
+  void drop_wake() noexcept { wake_ = kNever; }
   /// All that happens is written there, too; null: nowhere.
   void tell(std::vector<Event>* events) noexcept { events_ = events; }
   void note(EventKind kind, JobId job) {
@@ -55,9 +59,16 @@ class Executor final : public Actions {
   }
   /// A job has arrived that can run.
   void admit(JobId job) noexcept {
-    if (rule_.overrun > Time{0}) state_->history_of(job).redo = rule_.overrun;
+    Time added = rule_.overrun;
+    if (state_->jobs().has_writes()) [[unlikely]] {
+      const Time work = state_->jobs().service(job) + added;
+      added = state_->jobs().checkpoints(job).length_of(work) - state_->jobs().service(job);
+    }
+    if (added > Time{0}) state_->history_of(job).redo = added;
     turns_.added += rule_.overrun.count();
   }
+  /// Call before the run: jobs may lose work.
+  void keep_losses() { losses_.resize(state_->jobs().num_jobs()); }
   /// Before all decisions: a job has arrived earlier, with `attained` service so far and its
   /// preemptions. `added`: as of Snapshot.
   void take_up(JobId job, Time attained, Time added);
@@ -65,15 +76,21 @@ class Executor final : public Actions {
   void go_on(JobId job, Time start, Time cost, Time attained, const Allocation& allocation);
   /// The run of the slot has come to its end: its job has done all its work.
   void finish(std::uint32_t id);
+  /// The run of the slot has come to its time limit, and the queue of finishes has let it go.
+  void kill(std::uint32_t id);
   /// The run of the slot ends now, with work left: its user takes the job back.
   void cancel(std::uint32_t id);
+  /// The same because this server fails: the job waits again, unless it has failed too often.
+  void interrupt(std::uint32_t id, ServerId server);
   /// A new policy: every job that runs is preempted, and may start again in the same decision.
   void hand_over(const RestartRule& rule);
-  /// The run as a whole ends: the job of the slot holds its GPUs until now.
-  void cut_off(std::uint32_t id);
+  /// The run as a whole ends: the job of the slot holds its GPUs until now. `is_lost`: it keeps only
+  /// what its last checkpoint holds.
+  void cut_off(std::uint32_t id, bool is_lost = false);
 
   [[nodiscard]] const Turns& turns() const noexcept { return turns_; }
   [[nodiscard]] std::vector<std::int32_t> take_num_resizes() { return std::move(num_resizes_); }
+  [[nodiscard]] std::vector<JobLosses> take_losses() { return std::move(losses_); }
 
  private:
   void check_gang(JobId job, const Allocation& allocation) const;
@@ -89,7 +106,8 @@ class Executor final : public Actions {
   void hold(std::uint32_t id, JobId job, Time start, Time work_end, const Allocation& allocation);
   [[nodiscard]] Time service_of_run(const Slot& slot, std::uint32_t id) const noexcept;
   void undo_expected_end(const Slot& slot) noexcept;
-  void end_run(Slot& slot);
+  void end_run(Slot& slot, bool is_lost = false);
+  bool settle_losses(const Slot& slot, std::uint32_t id, Time added, bool is_lost);
   void preempt_suspended();
   void drop_finishes();
   void move_finishes();
@@ -101,6 +119,8 @@ class Executor final : public Actions {
   RestartRule rule_;
   Turns turns_;
   std::vector<JobId> suspended_;
+  std::vector<JobId> hit_;    // by failing servers, at this instant
+  std::vector<JobLosses> losses_;  // of each job; empty if none can lose work
   std::vector<JobId> found_;  // running since the instant at which the first decision is taken
   std::vector<std::uint32_t> left_slots_;  // of jobs that this decision preempts
   std::vector<std::int32_t> num_resizes_;  // of each job; empty before the first

@@ -26,12 +26,27 @@ class RunState final : public State {
   }
   /// A job that has come can never run.
   void reject(JobId job, RejectReason reason) noexcept {
-    records_[job].phase = Phase::rejected;
+    end(job, Phase::rejected);
     records_[job].reason = reason;
   }
 
   /// A waiting job will never run, or an ended one never again.
-  void end(JobId job, Phase phase) noexcept { records_[job].phase = phase; }
+  void end(JobId job, Phase phase) noexcept {
+    records_[job].phase = phase;
+    ++num_ended_;
+  }
+  /// Visits the waiting jobs, in order.
+  template <class Visit>
+  void for_each_waiting(Visit visit) {
+    while (first_live_ < num_arrived_ && records_[first_live_].phase > Phase::running)
+      ++first_live_;
+    for (JobId job = first_live_; job < num_arrived_; ++job) {
+      if (records_[job].phase == Phase::waiting) visit(job);
+    }
+  }
+  [[nodiscard]] bool has_waiting() const noexcept {
+    return num_arrived_ > num_ended_ + num_running_;
+  }
 
   /// Reserves memory for this many running jobs at once.
   void reserve_slots(std::size_t count) { slots_.reserve(count); }
@@ -68,6 +83,8 @@ class RunState final : public State {
 
   /// Acquires the GPUs of the slot, with the CPU and memory of its job.
   void acquire(const Slot& slot) {
+    if (occupancy_.may_close()) [[unlikely]]
+      count_up(slot.pieces, 1);
     occupancy_.acquire(slot.gpus, slot.pieces, jobs_.demand(slot.job));
   }
   /// From now on no job can have these GPUs, which are free.
@@ -89,6 +106,26 @@ class RunState final : public State {
   }
   void release(const Slot& slot) {
     occupancy_.release(slot.gpus, slot.pieces, jobs_.demand(slot.job));
+    if (occupancy_.may_close()) [[unlikely]]
+      count_up(slot.pieces, -1);
+  }
+
+  /// Call before the run if servers may close.
+  void begin_closing() { occupancy_.begin_closing(); }
+  /// Nobody can get GPUs of the server from now on, or no longer.
+  void close(ServerId server) {
+    count_up(server, -occupancy_.free_gpus(server));
+    occupancy_.close(server);
+    has_changed_capacity_ = true;
+  }
+  void open(ServerId server) {
+    count_up(server, count_bits(occupancy_.down_mask(server)));
+    occupancy_.open(server);
+    has_changed_capacity_ = true;
+  }
+  /// Whether servers have closed or opened, or GPUs have gone down, since the last call.
+  [[nodiscard]] bool take_capacity_change() noexcept {
+    return std::exchange(has_changed_capacity_, false);
   }
 
   /// The run is over: what each job came to, and of those that never came that they did not.
@@ -105,6 +142,19 @@ class RunState final : public State {
   }
 
  private:
+  void count_up(ServerId server, int gpus) noexcept {
+    if (gpus == 0) return;
+    up_[static_cast<std::size_t>(cluster().type(server))] += gpus;
+    num_up_ += gpus;
+    has_changed_capacity_ = true;
+  }
+  /// GPUs of closed servers were just released, or are about to be taken back.
+  void count_up(std::span<const Piece> pieces, int sign) noexcept {
+    for (const Piece& piece : pieces) {
+      count_up(piece.server, sign * count_bits(occupancy_.down_mask(piece.server) & piece.mask));
+    }
+  }
+
   [[nodiscard]] static JobRecord unstarted() noexcept {
     return {.start = kNever,
             .finish = kNever,
@@ -115,6 +165,10 @@ class RunState final : public State {
             .reason = RejectReason::none,
             .has_history = false};
   }
+
+  JobId num_ended_ = 0;
+  JobId first_live_ = 0;  // all before have ended
+  bool has_changed_capacity_ = false;
 };
 
 }  // namespace gpusched

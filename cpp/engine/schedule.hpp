@@ -15,6 +15,14 @@ namespace gpusched {
 /// How a job ended; an unfinished one waited or ran when the run ended. Files store the numbers.
 enum class Status : std::uint8_t { finished, rejected, unfinished, cancelled, killed, failed };
 
+/// What a job lost to failures of servers, its time limit and its checkpoints.
+struct JobLosses {
+  std::int32_t failures = 0;  ///< failures of servers that ended a run
+  std::int32_t num_useless = 0;  ///< of those since a run saved any work
+  Time lost{0};                  ///< run time whose work was lost
+  Time written{0};               ///< run time in which checkpoints were written
+};
+
 struct Counters {
   std::uint64_t num_instants = 0;
   std::uint64_t num_events = 0;
@@ -30,13 +38,14 @@ struct Counters {
 class Schedule {
  public:
   Schedule(JobId num_jobs, JobRecords records, IntervalLog log, std::vector<double> uncontended_us,
-           std::vector<std::int32_t> num_resizes, std::vector<Decision> decisions,
-           Counters counters, std::vector<std::string> warnings)
+           std::vector<std::int32_t> num_resizes, std::vector<JobLosses> losses,
+           std::vector<Decision> decisions, Counters counters, std::vector<std::string> warnings)
       : num_jobs_(num_jobs),
         records_(std::move(records)),
         log_(std::move(log)),
         uncontended_us_(std::move(uncontended_us)),
         num_resizes_(std::move(num_resizes)),
+        losses_(std::move(losses)),
         decisions_(std::move(decisions)),
         counters_(counters),
         warnings_(std::move(warnings)) {}
@@ -62,6 +71,8 @@ class Schedule {
   [[nodiscard]] int num_resizes(JobId job) const noexcept {
     return num_resizes_.empty() ? 0 : num_resizes_[job];
   }
+  /// One per job; empty if the run had no outages and its jobs no limits.
+  [[nodiscard]] const std::vector<JobLosses>& losses() const noexcept { return losses_; }
   /// Admission decisions, one per job; empty for other schedulers.
   [[nodiscard]] const std::vector<Decision>& decisions() const noexcept { return decisions_; }
   [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
@@ -88,6 +99,7 @@ class Schedule {
   IntervalLog log_;
   std::vector<double> uncontended_us_;
   std::vector<std::int32_t> num_resizes_;
+  std::vector<JobLosses> losses_;
   std::vector<Decision> decisions_;
   Counters counters_;
   std::vector<std::string> warnings_;

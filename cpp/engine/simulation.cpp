@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -21,6 +22,11 @@ Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& 
       executor_(state_, progress_, finishes_, log_, scheduler.restart_rule()) {
   if (placement.is_pooled() && progress_.is_active()) {
     fail_input("placement: the speed depends on servers, but a single pool has none");
+  }
+  if (jobs.has_limits()) executor_.keep_losses();
+  if (jobs.has_writes() && (progress_.is_active() || snapshot != nullptr)) {
+    fail_input(
+        "checkpoint_write_us: supported only under the speed `fixed`, in runs that begin empty");
   }
   feasibility_.begin(placement, seed, scheduler, control);
   if (snapshot != nullptr) restore(*snapshot);
@@ -135,6 +141,30 @@ void Simulation::restore_running(const Snapshot& snapshot) {
   }
 }
 
+void Simulation::expect(std::span<const Outage> outages) {
+  if (outages.empty()) return;
+  if (placement_->is_pooled()) fail_input("placement: outages are of servers, but a pool has none");
+  if (state_.jobs().has_shares()) {
+    fail_input("gpu_share: not supported in runs with outages");
+  }
+  outages_.begin(outages, state_.cluster());
+  state_.begin_closing();
+  executor_.keep_losses();
+  begin_policy();
+}
+
+/// The scheduler begins while jobs may run that it did not start.
+void Simulation::begin_policy() {
+  if (scheduler_->outages() == Outages::follows) return;
+  scheduler_->begin({state_, *placement_, seed_, *control_});
+  const bool takes_outages = scheduler_->outages() != Outages::refuses;
+  if (takes_outages && scheduler_->adopt(state_)) return;
+  fail_input(
+      "policy: it does not support outages; policies that keep more than the state between "
+      "decisions cannot go on when servers go down or come back, and those in Python say that they "
+      "can by the attribute takes_outages = True");
+}
+
 bool Simulation::can_place(JobId job) const {
   Allocation scratch;
   return placement_->place(state_.occupancy(), state_.request(job), scratch);
@@ -148,7 +178,8 @@ Time Simulation::next_arrival() const {
 bool Simulation::step(Time limit) {
   if (!open_instant(limit)) return false;
   const std::span<const JobId> finished = is_anew_ ? std::span<const JobId>{} : finished_;
-  scheduler_->decide(state_, {finished, arrived_, !finished_.empty() || has_changed_}, executor_);
+  const bool has_released = !finished_.empty() || has_changed_;
+  scheduler_->decide(state_, {finished, arrived_, has_released, has_other_gpus_}, executor_);
   close_instant();
   return true;
 }
@@ -156,18 +187,25 @@ bool Simulation::step(Time limit) {
 bool Simulation::open_instant(Time limit) {
   const Time finish = finishes_.next();
   const Time arrival = next_arrival();
-  const Time now = std::min(std::min(finish, arrival), std::min(executor_.wake_up(), pending_.at));
+  const Time event =
+      std::min(std::min(finish, arrival), std::min(executor_.wake_up(), pending_.at));
+  const Time outage = outages_.next();
+  const Time now = std::min(event, outage);
   if (now >= limit) return false;
+  if (event == kNever && !state_.has_waiting()) return false;
   if (now.count() >= kMaxTicks) fail_at_the_end_of_time(finish);
   state_.move_to(now);
+  is_idle_ = state_.num_running() == 0;
   finished_.clear();
   arrived_.clear();
   if (finish == now) apply_finishes();
-  is_timer_ = finish != now && arrival != now && pending_.at != now;
-  has_changed_ = is_anew_ = false;
-  if (pending_.at == now) [[unlikely]]
-    apply_pending();
+  is_timer_ = finish != now && arrival != now && pending_.at != now && outage != now;
+  has_changed_ = is_anew_ = has_other_gpus_ = false;
+  if (pending_.at == now || outage == now) [[unlikely]]
+    apply_changes();
   if (arrival == now) apply_arrivals();
+  if (state_.take_capacity_change()) [[unlikely]]
+    show_other_gpus();
   executor_.begin_decision(is_timer_);
   return true;
 }
@@ -175,6 +213,10 @@ bool Simulation::open_instant(Time limit) {
 void Simulation::close_instant() {
   executor_.end_decision();
   if (is_timer_) livelock_.look(state_, executor_.turns());
+  // What waits now waits for GPUs that never come back: no timer helps it.
+  const bool is_stuck = is_timer_ && is_idle_ && state_.num_running() == 0 && outages_.is_over();
+  if (is_stuck && next_arrival() == kNever) [[unlikely]]
+    executor_.drop_wake();
   ++counters_.num_instants;
   counters_.num_events += finished_.size() + arrived_.size();
   counters_.max_running = std::max<std::uint64_t>(counters_.max_running, state_.num_running());
@@ -204,9 +246,13 @@ void Simulation::fail_at_the_end_of_time(Time finish) {
 [[gnu::flatten]] void Simulation::apply_finishes() {
   finishes_.take(state_.now(), [&](std::uint32_t slot) {
     finished_.push_back(state_.slot_at(slot).job);
-    executor_.finish(slot);
+    if (state_.slot_at(slot).work_end == state_.now()) [[likely]] {
+      executor_.finish(slot);
+      ++num_finished_;
+    } else {
+      executor_.kill(slot);
+    }
   });
-  num_finished_ += finished_.size();
   if (finished_.size() > 1) std::sort(finished_.begin(), finished_.end());
 }
 
@@ -235,8 +281,19 @@ void Simulation::hand_over(Scheduler& scheduler, Time at) {
   scheduler_ = &scheduler;
 }
 
-void Simulation::apply_pending() {
-  const PendingChanges now = std::exchange(pending_, {});
+void Simulation::apply_changes() {
+  PendingChanges now;
+  if (pending_.at == state_.now()) now = std::exchange(pending_, {});
+  apply_cancellations(now);
+  if (outages_.next() == state_.now()) apply_outages();
+  if (now.has(Change::hand_over)) {
+    begin_anew();
+  } else if (now.has(Change::restore)) {
+    show_waiting();
+  }
+}
+
+void Simulation::apply_cancellations(const PendingChanges& now) {
   for (const Change& change : now.changes) {
     if (change.kind != Change::ask) has_changed_ = true;
     // It may have waited, or have just finished.
@@ -245,10 +302,33 @@ void Simulation::apply_pending() {
     finished_.push_back(change.job);
   }
   std::sort(finished_.begin(), finished_.end());
-  if (now.has(Change::hand_over)) {
-    begin_anew();
-  } else if (now.has(Change::restore)) {
-    show_waiting();
+}
+
+void Simulation::apply_outages() {
+  std::vector<ServerId> failed;
+  outages_.take(state_.now(), [&](ServerId server, OutageCalendar::Turn turn) {
+    if (turn == OutageCalendar::Turn::closes) state_.close(server);
+    if (turn == OutageCalendar::Turn::opens) state_.open(server);
+    if (turn == OutageCalendar::Turn::fails) failed.push_back(server);
+  });
+  hit_.clear();
+  if (!failed.empty()) hit(failed);
+}
+
+/// All jobs with a GPU of these servers, which are in order, lose their run.
+void Simulation::hit(const std::vector<ServerId>& servers) {
+  std::vector<std::pair<JobId, ServerId>> hits;
+  state_.for_each_running([&](const Slot& run) {
+    for (const Piece& piece : run.pieces) {
+      if (!std::binary_search(servers.begin(), servers.end(), piece.server)) continue;
+      hits.emplace_back(run.job, piece.server);
+      break;
+    }
+  });
+  std::sort(hits.begin(), hits.end());
+  for (const auto& [job, server] : hits) {
+    executor_.interrupt(state_.record(job).slot, server);
+    hit_.push_back(job);
   }
 }
 
@@ -265,10 +345,27 @@ void Simulation::begin_anew() {
   show_waiting();
 }
 
-void Simulation::show_waiting() {
-  for (JobId job = 0; job < state_.num_arrived(); ++job) {
-    if (state_.is_waiting(job)) arrived_.push_back(job);
+/// The scheduler decides on other GPUs than before.
+void Simulation::show_other_gpus() {
+  has_changed_ = has_other_gpus_ = true;
+  if (is_anew_) return;
+  if (scheduler_->outages() != Outages::follows) {
+    begin_policy();
+    is_anew_ = true;
+    arrived_.clear();
+    show_waiting();
+    return;
   }
+  finished_.insert(finished_.end(), hit_.begin(), hit_.end());
+  std::sort(finished_.begin(), finished_.end());
+  std::copy_if(hit_.begin(), hit_.end(), std::back_inserter(arrived_),
+               [&](JobId job) { return state_.is_waiting(job); });
+  std::sort(arrived_.begin(), arrived_.end());
+  hit_.clear();
+}
+
+void Simulation::show_waiting() {
+  state_.for_each_waiting([&](JobId job) { arrived_.push_back(job); });
 }
 
 void Simulation::reject(JobId job, RejectReason reason) {
@@ -315,16 +412,17 @@ Schedule Simulation::finish() {
   std::vector<std::string> warnings;
   if (has_decided) warnings = scheduler_->warnings();
   if (num_waiting > 0) {
-    warnings.push_back(std::to_string(num_waiting) +
-                       (num_waiting == 1 ? " job waits" : " jobs wait") +
-                       " forever, the first is job " + std::to_string(first_waiting) +
-                       ": nothing is running or due to arrive, and the policy neither started a "
-                       "waiting job nor requested a wake-up");
+    warnings.push_back(
+        std::to_string(num_waiting) + (num_waiting == 1 ? " job waits" : " jobs wait") +
+        " forever, the first is job " + std::to_string(first_waiting) +
+        ": nothing is running or due to arrive, and the policy neither started a "
+        "waiting job nor requested a wake-up" +
+        (state_.gpus_up() < state_.cluster().num_gpus() ? "; some GPUs are down" : ""));
   }
   counters_.num_rates_computed = progress_.num_computed();
   counters_.num_rates_changed = progress_.num_changed();
   return Schedule(state_.jobs().num_jobs(), state_.take_records(), std::move(log_),
-                  state_.uncontended_us(), executor_.take_num_resizes(),
+                  state_.uncontended_us(), executor_.take_num_resizes(), executor_.take_losses(),
                   has_decided ? scheduler_->decisions() : std::vector<Decision>{}, counters_,
                   std::move(warnings));
 }

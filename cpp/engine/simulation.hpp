@@ -15,6 +15,7 @@
 #include "engine/finish_queue.hpp"
 #include "engine/interval_log.hpp"
 #include "engine/livelock.hpp"
+#include "engine/outage_calendar.hpp"
 #include "engine/progress.hpp"
 #include "engine/run_state.hpp"
 #include "engine/schedule.hpp"
@@ -27,8 +28,8 @@
 namespace gpusched {
 
 /// Replays the jobs on the cluster, one instant after the other. At each, what happens is applied in
-/// one order, by index within a kind: finishes, changes from outside (cancellations, then a change of
-/// policy), arrivals, timers. Then the scheduler is shown what finished and arrived and whether GPUs
+/// one order, by index within a kind: finishes, kills at limits, cancellations, outages that begin and
+/// those that end, a change of policy, arrivals, timers. Then the scheduler is shown what finished and arrived and whether GPUs
 /// were released, and decides once.
 class Simulation {
  public:
@@ -46,6 +47,10 @@ class Simulation {
              Placement& placement, const Pacing& pacing, std::uint64_t seed, RunControl& control,
              const Snapshot* snapshot = nullptr);
 
+  /// Call before the first instant: servers will be out of use. Throws InvalidInput that names the row
+  /// of a wrong outage, or if the scheduler, the placement or the jobs do not support any.
+  void expect(std::span<const Outage> outages);
+
   /// Handles the next instant if it lies before `limit`; false when there is none.
   bool step(Time limit = kNever);
   /// The same in two halves, for callers that decide instead of the scheduler: applies the next
@@ -55,7 +60,10 @@ class Simulation {
   void close_instant();
   /// The next instant, or kNever.
   [[nodiscard]] Time next() {
-    return std::min({finishes_.next(), next_arrival(), executor_.wake_up(), pending_.at});
+    const Time next =
+        std::min({finishes_.next(), next_arrival(), executor_.wake_up(), pending_.at});
+    // When all jobs are done, no outage matters any more.
+    return next == kNever && !state_.has_waiting() ? kNever : std::min(next, outages_.next());
   }
   /// The next decision if nothing finishes or arrives before, or kNever.
   [[nodiscard]] Time next_decision() const noexcept {
@@ -88,8 +96,8 @@ class Simulation {
   void tell(std::vector<Event>* events) noexcept { executor_.tell(events); }
 
   [[nodiscard]] const State& state() const noexcept { return state_; }
-  /// The jobs that finished at the present instant or were taken back as they ran, and those that
-  /// arrived and can run.
+  /// The jobs that finished at the present instant, were killed or taken back as they ran, and those
+  /// that arrived and can run.
   [[nodiscard]] std::span<const JobId> finished() const noexcept { return finished_; }
   [[nodiscard]] std::span<const JobId> arrived() const noexcept { return arrived_; }
   [[nodiscard]] std::uint64_t num_finished() const noexcept { return num_finished_; }
@@ -126,8 +134,13 @@ class Simulation {
 
   void change(const Change& change, Time at);
   void apply_finishes();
-  void apply_pending();
+  void apply_changes();
+  void apply_cancellations(const PendingChanges& now);
+  void apply_outages();
+  void hit(const std::vector<ServerId>& servers);
   void begin_anew();
+  void show_other_gpus();
+  void begin_policy();
   void show_waiting();
   void reject(JobId job, RejectReason reason);
   void restore(const Snapshot& snapshot);
@@ -149,12 +162,16 @@ class Simulation {
   Executor executor_;
   Feasibility feasibility_{state_};
   Livelock livelock_;
+  OutageCalendar outages_;
   PendingChanges pending_;
   bool has_changed_ = false;  // of the present instant, from outside
-  bool is_anew_ = false;  // a new scheduler decides, without history
+  bool is_anew_ = false;  // a scheduler decides that has just begun
   bool is_timer_ = false;    // and nothing else happened
+  bool is_idle_ = false;  // nothing ran before the present instant
+  bool has_other_gpus_ = false;
   std::vector<JobId> finished_;
   std::vector<JobId> arrived_;
+  std::vector<JobId> hit_;  // by failing servers, at the present instant
   std::uint64_t num_finished_ = 0;
   std::uint64_t num_rejected_ = 0;
   Counters counters_;

@@ -45,6 +45,8 @@ inline constexpr std::int64_t kMaxDemand = std::int64_t{1} << 40;
 
 /// In the column of deadlines: none.
 inline constexpr std::int64_t kNoDeadline = -1;
+/// In the columns of limits: none.
+inline constexpr std::int64_t kNoLimit = -1;
 
 namespace ranges {
 
@@ -52,6 +54,9 @@ inline constexpr ValueRange kCount{"at least 0"};
 inline constexpr ValueRange kPositiveCount{"at least 1", 1};
 inline constexpr ValueRange kRunTime{"1 to 2^53 microseconds are allowed", 1, kMaxServiceTicks};
 inline constexpr ValueRange kCost{"0 to 2^53 microseconds are allowed", 0, kMaxServiceTicks};
+inline constexpr ValueRange kTimeLimit{"1 to 2^53 microseconds are allowed, or -1", kNoLimit,
+                                       kMaxServiceTicks};
+inline constexpr ValueRange kRequeues{"at least 0, or -1", kNoLimit};
 inline constexpr ValueRange kWidth{"at least 1"};  // 0 if there are demands
 inline constexpr ValueRange kLeastWidth{"1 to gpus", 1};
 inline constexpr ValueRange kGreatestWidth{"at least gpus"};
@@ -142,7 +147,15 @@ inline constexpr ValueRange kGraphIndex{"an index into the graphs"};
   COLUMN(global_batch, std::int64_t, "samples", profile, optional, kCount,                         \
          "Samples per iteration of all workers together.")                                         \
   COLUMN(gpus_per_node, std::int32_t, "GPUs", job, optional, kGpusPerNode,                         \
-         "GPUs on each server of the job; 0 or default: the placement decides.")
+         "GPUs on each server of the job; 0 or default: the placement decides.")                   \
+  COLUMN(time_limit_us, std::int64_t, "us", job, optional, kTimeLimit,                             \
+         "A run that lasts so long is killed; -1 or default: never.")                              \
+  COLUMN(checkpoint_every_us, std::int64_t, "us", job, optional, kCost,                            \
+         "Work between two checkpoints; 0 or default: the job writes none.")                       \
+  COLUMN(checkpoint_write_us, std::int64_t, "us", job, optional, kCost,                            \
+         "Time that a checkpoint takes; default 0.")                                               \
+  COLUMN(max_requeues, std::int32_t, "", job, optional, kRequeues,                                 \
+         "Server failures after which the job starts again; -1 or default: any number.")
 
 enum class JobColumn : std::uint8_t {
 #define GPUSCHED_COLUMN(name, ...) name,

@@ -75,6 +75,7 @@ JobTable::JobTable(const JobColumns& columns) : columns_(columns) {
   check_widths();
   read_demands();
   check_gpus_per_node();
+  check_limits();
   check_profiles();
   check_indices();
   check_graphs();
@@ -182,6 +183,27 @@ void JobTable::read_demands() {
     if (columns_.gpus[row] == 1) continue;
     fail_at(JobColumn::gpus, row, std::to_string(columns_.gpus[row]),
             "a job with a GPU share must have 1 GPU");
+  }
+}
+
+void JobTable::check_limits() {
+  for (std::size_t row = 0; row < columns_.time_limit_us.size(); ++row) {
+    if (columns_.time_limit_us[row] != 0) continue;
+    fail_at(JobColumn::time_limit_us, row, "0");
+  }
+  for (std::size_t row = 0; row < columns_.checkpoint_write_us.size(); ++row) {
+    const std::int64_t write = columns_.checkpoint_write_us[row];
+    if (write == 0) continue;
+    has_writes_ = true;
+    const Checkpoints own = checkpoints(static_cast<JobId>(row));
+    if (own.every == Time{0}) {
+      fail_at(JobColumn::checkpoint_write_us, row, std::to_string(write),
+              "a job that writes checkpoints needs a positive checkpoint_every_us");
+    }
+    const std::int64_t writes = own.writes_in(Time{columns_.service_us[row]});
+    if (writes <= kMaxServiceTicks / write) continue;
+    fail_at(JobColumn::checkpoint_write_us, row, std::to_string(write),
+            "all checkpoints of the job together may take 2^53 microseconds");
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/ids.hpp"
 #include "base/time.hpp"
+#include "model/checkpoints.hpp"
 #include "model/demand.hpp"
 #include "model/job_columns.hpp"
 #include "model/stage_graph.hpp"
@@ -45,6 +46,27 @@ class JobTable {
     if (!columns_.checkpoint_us.empty()) cost += Time{columns_.checkpoint_us[job]};
     if (!columns_.restart_us.empty()) cost += Time{columns_.restart_us[job]};
     return cost;
+  }
+  /// kNever where the job has none.
+  [[nodiscard]] Time time_limit(JobId job) const noexcept {
+    if (columns_.time_limit_us.empty() || columns_.time_limit_us[job] == kNoLimit) return kNever;
+    return Time{columns_.time_limit_us[job]};
+  }
+  [[nodiscard]] Checkpoints checkpoints(JobId job) const noexcept {
+    if (columns_.checkpoint_every_us.empty()) return {};
+    const std::int64_t write_us =
+        columns_.checkpoint_write_us.empty() ? 0 : columns_.checkpoint_write_us[job];
+    return {Time{columns_.checkpoint_every_us[job]}, Time{write_us}};
+  }
+  /// Whether writing a checkpoint takes any job time.
+  [[nodiscard]] bool has_writes() const noexcept { return has_writes_; }
+  /// Failures of servers that the job survives; -1: any number.
+  [[nodiscard]] int max_requeues(JobId job) const noexcept {
+    return columns_.max_requeues.empty() ? -1 : columns_.max_requeues[job];
+  }
+  /// Whether a run may be ended, or take longer, by one of these.
+  [[nodiscard]] bool has_limits() const noexcept {
+    return !columns_.time_limit_us.empty() || !columns_.checkpoint_every_us.empty();
   }
   /// Allowed GPU types; all bits set where the job may run anywhere.
   [[nodiscard]] TypeMask types(JobId job) const noexcept {
@@ -122,6 +144,7 @@ class JobTable {
   void check_widths() const;
   void read_demands();
   void check_gpus_per_node();
+  void check_limits();
   void check_profiles();
   void check_graphs();
 
@@ -132,6 +155,7 @@ class JobTable {
   std::size_t graph_stride_ = 0;
   bool has_shares_ = false;
   bool has_gpus_per_node_ = false;
+  bool has_writes_ = false;
 };
 
 }  // namespace gpusched

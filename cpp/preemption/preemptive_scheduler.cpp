@@ -283,7 +283,9 @@ void PreemptiveScheduler::decide(const State& state, const Instant& instant, Act
   for (const JobId job : instant.finished) active_gpus_ -= state.jobs().gpus(job);
   for (const JobId job : instant.arrived) active_gpus_ += state.jobs().gpus(job);
   unranked_.insert(unranked_.end(), instant.arrived.begin(), instant.arrived.end());
+  const std::int64_t num_up = state.gpus_up();
   if (is_to_decide(state)) redistribute(state, actions);
+  has_lost_gpus_ = state.gpus_up() < num_up;
   const Time crossing = order_->has_crossings() ? next_crossing(state) : kNever;
   ask_again(state, !queue_.empty() || !unranked_.empty(), crossing, actions);
 }
@@ -400,8 +402,9 @@ Time PreemptiveScheduler::next_crossing(const State& state) const {
 void PreemptiveScheduler::ask_again(const State& state, bool waits, Time crossing,
                                     Actions& actions) const {
   const bool runs = state.num_running() > 0;
-  // Once a decision has left nothing running, nothing can change before the next arrival.
-  const bool is_undecided = is_periodic_ && !is_due(state) && waits;
+  // Once a decision has left nothing running, nothing can change before the next arrival, unless it
+  // preempted jobs on a drained server, whose GPUs are down now.
+  const bool is_undecided = waits && (has_lost_gpus_ || (is_periodic_ && !is_due(state)));
   if (!runs && !is_undecided) return;
   if (is_periodic_) {
     if (waits || runs) actions.wake(next_multiple(state.now(), period_));

@@ -34,6 +34,9 @@ class PreemptiveScheduler : public Scheduler {
   void begin(const Setup& setup) override;
   void decide(const State& state, const Instant& instant, Actions& actions) override;
   [[nodiscard]] bool adopt(const State& state) override;
+  [[nodiscard]] Outages outages() const override {
+    return order_->remembers() ? Outages::refuses : Outages::follows;
+  }
   [[nodiscard]] bool withdraw(const State& state, JobId job) override;
   [[nodiscard]] RestartRule restart_rule() const override { return rule_; }
 
@@ -88,6 +91,7 @@ class PreemptiveScheduler : public Scheduler {
   bool holds_quota_;
   bool displaces_;
   bool is_periodic_;
+  bool has_lost_gpus_ = false;  // in this decision
   Time period_;
   Ref<Placement> placement_;
   std::uint64_t seed_ = 0;

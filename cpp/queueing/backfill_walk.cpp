@@ -1,5 +1,6 @@
 #include "queueing/backfill_walk.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace gpusched {
@@ -24,12 +25,12 @@ void BackfillWalk::show_first(ClassId id) {
 }
 
 void BackfillWalk::add(JobId job) {
-  if (queue_.empty()) first_ = job;
+  if (queue_.empty() || job < first_) first_ = job;
   queue_.add(job);
   const ClassId id = classes_->of(job);
   const JobId head = heads_[id].job;
   // It may be shorter than all that wait.
-  if (head == kNoJob || heads_.has_tree()) show(id, head == kNoJob ? job : head);
+  if (job < head || heads_.has_tree()) show(id, std::min(job, head));
 }
 
 void BackfillWalk::remove(JobId job) {

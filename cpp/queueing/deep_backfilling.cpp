@@ -243,6 +243,7 @@ void DeepBackfilling::make_promises(const State& state) {
 }
 
 void DeepBackfilling::decide(const State& state, const Instant& instant, Actions& actions) {
+  if (instant.has_other_gpus) head_.change_gpus();
   for (const JobId job : instant.finished) head_.finish(state, job);
   for (const JobId job : instant.arrived) {
     waiting_.insert(waiting_.end(), job);

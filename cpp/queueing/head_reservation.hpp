@@ -87,6 +87,12 @@ class HeadReservation {
   /// The running jobs by their expected ends, unless they are not tracked.
   [[nodiscard]] const RunningIndex& running() const noexcept { return running_; }
 
+  /// GPUs went down or came back; call before what else happened.
+  void change_gpus() {
+    expected_.forget();
+    has_gained_ = true;
+  }
+
   /// An end that has passed counts as the next tick.
   void make(const State& state, JobId head);
   /// No job has to wait: no reservation is needed for some time.

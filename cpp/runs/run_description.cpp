@@ -60,6 +60,7 @@ DescribedRun::DescribedRun(const JobTable& jobs, const Cluster& cluster,
                       Simulation::Pacing{*speed_, *contention_, description.verify},
                       description.seed, control, snapshot);
   simulation_->limit_intervals(description.max_intervals);
+  simulation_->expect(description.outages);
 }
 
 DescribedRun::Deciding DescribedRun::make_policy(const JobTable& jobs,

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "base/clone.hpp"
 #include "base/flags.hpp"
@@ -15,6 +16,7 @@
 #include "engine/simulation.hpp"
 #include "model/cluster.hpp"
 #include "model/job_table.hpp"
+#include "model/outage.hpp"
 #include "seams/contention.hpp"
 #include "seams/order.hpp"
 #include "seams/placement.hpp"
@@ -39,6 +41,7 @@ struct RunDescription {
   std::uint64_t seed = 0;
   /// After each instant recompute all rates and compare.
   bool verify = false;
+  std::vector<Outage> outages = {};
   /// See Simulation::limit_intervals.
   std::size_t max_intervals = std::numeric_limits<std::size_t>::max();
 

@@ -11,15 +11,15 @@
 
 namespace gpusched {
 
-/// The phase of a job. The last five are final; nothing kills a job or lets it fail yet.
+/// The phase of a job. The last five are final.
 enum class Phase : std::uint8_t {
   waiting,
   running,
   finished,   // with all its work done
   rejected,   // it can never run
   cancelled,  // its user took it back
-  killed,     // at a limit
-  failed,  // on its own
+  killed,     // at its time limit
+  failed,     // with the last server failure that it may survive
 };
 
 /// The state of one job; two share a cache line. Written when it arrives, starts, ends or is

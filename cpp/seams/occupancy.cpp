@@ -74,6 +74,10 @@ void Occupancy::acquire(int gpus, std::span<const Piece> pieces) {
   if (has_shapes()) [[unlikely]]
     move_shape(pieces, gpus, 1);
   for (const Piece& piece : pieces) {
+    if (may_close()) [[unlikely]] {
+      acquire_closed(piece);
+      continue;
+    }
     move(piece.server, free_[static_cast<std::size_t>(piece.server)] & ~piece.mask, -piece.gpus);
   }
 }
@@ -84,8 +88,62 @@ void Occupancy::release(int gpus, std::span<const Piece> pieces) {
   if (has_shapes()) [[unlikely]]
     move_shape(pieces, gpus, -1);
   for (const Piece& piece : pieces) {
+    if (may_close()) [[unlikely]] {
+      release_closed(piece);
+      continue;
+    }
     move(piece.server, free_[static_cast<std::size_t>(piece.server)] | piece.mask, piece.gpus);
   }
+}
+
+/// The caller counted all its GPUs as taken from those that were free.
+void Occupancy::acquire_closed(const Piece& piece) noexcept {
+  const auto index = static_cast<std::size_t>(piece.server);
+  const int back = count_bits(piece.mask & down_[index]);
+  down_[index] &= ~piece.mask;
+  num_free_ += back;
+  move(piece.server, free_[index] & ~piece.mask, back - piece.gpus);
+}
+
+void Occupancy::release_closed(const Piece& piece) noexcept {
+  const auto index = static_cast<std::size_t>(piece.server);
+  const GpuMask lost = piece.mask & closed_[index];
+  down_[index] |= lost;
+  num_free_ -= count_bits(lost);
+  move(piece.server, free_[index] | (piece.mask & ~lost), piece.gpus - count_bits(lost));
+}
+
+void Occupancy::begin_closing() {
+  closed_.assign(free_.size(), 0);
+  down_.assign(free_.size(), 0);
+}
+
+void Occupancy::close(ServerId server) {
+  const auto index = static_cast<std::size_t>(server);
+  closed_[index] = all_gpus(cluster_->gpus(server));
+  down_[index] = free_[index];
+  num_free_ -= num_free_of_[index];
+  move(server, 0, -num_free_of_[index]);
+  if (changes_.is_kept()) changes_.append(server);
+}
+
+void Occupancy::open(ServerId server) {
+  const auto index = static_cast<std::size_t>(server);
+  const int back = count_bits(down_[index]);
+  num_free_ += back;
+  ++num_releases_;
+  move(server, free_[index] | down_[index], back);
+  closed_[index] = down_[index] = 0;
+  if (changes_.is_kept()) changes_.append(server);
+}
+
+bool Occupancy::can_return(std::span<const Piece> pieces, const Demand* demand) const noexcept {
+  return std::all_of(pieces.begin(), pieces.end(), [&](const Piece& piece) {
+    const auto index = static_cast<std::size_t>(piece.server);
+    if (demand != nullptr && !has_room(piece.server, *demand, std::max(1, piece.gpus)))
+      return false;
+    return (piece.mask & ~(free_[index] | down_[index])) == 0;
+  });
 }
 
 void Occupancy::copy_server(const Occupancy& other, ServerId server) noexcept {
@@ -93,6 +151,10 @@ void Occupancy::copy_server(const Occupancy& other, ServerId server) noexcept {
   num_free_ += gpus;
   ++num_releases_;
   move(server, other.free_mask(server), gpus);
+  if (!may_close()) return;
+  const auto index = static_cast<std::size_t>(server);
+  closed_[index] = other.closed_[index];
+  down_[index] = other.down_[index];
 }
 
 bool Occupancy::is_free(std::span<const Piece> pieces, const Demand& demand) const noexcept {

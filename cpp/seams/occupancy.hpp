@@ -45,11 +45,27 @@ class Occupancy {
 
   /// Whether every GPU of the allocation is free.
   [[nodiscard]] bool is_free(std::span<const Piece> pieces) const noexcept;
-  /// Both move `gpus` in all; the pieces must be free, or held. Empty under a pool.
+  /// Both move `gpus` in all; the pieces must be free, or held. Empty under a pool. GPUs of a closed
+  /// server do not become free when they are released; the job that held them may have them back.
   void acquire(int gpus, std::span<const Piece> pieces);
   void release(int gpus, std::span<const Piece> pieces);
   /// Frees of a server what is free of it there, and nothing else. Where whole GPUs alone are kept.
   void copy_server(const Occupancy& other, ServerId server) noexcept;
+
+  /// Call before the run if servers may close.
+  void begin_closing();
+  [[nodiscard]] bool may_close() const noexcept { return !closed_.empty(); }
+  /// Nobody can get a GPU of the server any more; what jobs hold there stays theirs.
+  void close(ServerId server);
+  /// The GPUs of the server that no job holds are free again.
+  void open(ServerId server);
+  /// The GPUs of the server that are neither free nor held; only if servers may close.
+  [[nodiscard]] GpuMask down_mask(ServerId server) const noexcept {
+    return down_[static_cast<std::size_t>(server)];
+  }
+  /// Whether a job that let go of these in the present decision can have them back, with the CPU and
+  /// memory of its workers.
+  [[nodiscard]] bool can_return(std::span<const Piece> pieces, const Demand* demand) const noexcept;
 
   /// Whether more than whole GPUs is kept. Only then may those below be called.
   [[nodiscard]] bool has_demands() const noexcept { return !free_cpu_.empty(); }
@@ -146,6 +162,8 @@ class Occupancy {
   };
 
   void move(ServerId server, GpuMask after, int gpus) noexcept;
+  void acquire_closed(const Piece& piece) noexcept;
+  void release_closed(const Piece& piece) noexcept;
   void move_demand(const Piece& piece, const Demand& demand, int sign) noexcept;
   void note_shared_only(ServerId server) noexcept;
   void move_shape(std::span<const Piece> pieces, std::int32_t shape, int sign);
@@ -164,6 +182,10 @@ class Occupancy {
   std::vector<GpuMask> free_;
   std::vector<std::int32_t> num_free_of_;
   std::vector<Levels> levels_;
+  // Of each server, if servers may close: all its GPUs while it is closed, and those of them that no
+  // job holds.
+  std::vector<GpuMask> closed_;
+  std::vector<GpuMask> down_;
   // Of each server; empty where only whole GPUs are kept. CPU and memory of parts are those of the
   // first one.
   std::vector<std::int64_t> free_cpu_;

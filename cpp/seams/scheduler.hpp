@@ -20,6 +20,8 @@ struct Instant {
   std::span<const JobId> arrived;
   /// Whether any GPUs were released: refused jobs may fit now. The occupancy knows which ones.
   bool has_released;
+  /// Whether GPUs went down or came back since the last instant.
+  bool has_other_gpus = false;
 };
 
 /// The inputs of a scheduler before a run; all of it outlives the run.
@@ -28,6 +30,13 @@ struct Setup {
   Placement& placement;
   std::uint64_t seed;
   const RunControl& control;
+};
+
+/// What a scheduler does when GPUs go down or come back.
+enum class Outages : std::uint8_t {
+  refuses,
+  adopts,   // it begins anew, and adopts the state
+  follows,  // it goes on: a job whose server fails is among the finished and the arrived of an instant
 };
 
 /// Decides which jobs hold which GPUs from now on, and when to decide next. One call per instant,
@@ -48,6 +57,7 @@ class Scheduler : public Flagged {
   /// Called after `begin` in a run that starts from a snapshot: jobs run that it did not start. The
   /// first decision gets the waiting jobs as arrived. False if it decides by more than the state.
   [[nodiscard]] virtual bool adopt(const State& /*state*/) { return false; }
+  [[nodiscard]] virtual Outages outages() const { return Outages::adopts; }
   /// Every job that it admitted or turned down, in the order of the decisions.
   [[nodiscard]] virtual std::vector<Decision> decisions() const { return {}; }
   /// Warnings for the result, one sentence each.

@@ -38,7 +38,8 @@ struct Pace {
 struct Slot {
   Time start;
   Time work_end;  ///< when all its work is done, if nothing ends the run before
-  Time cost;  ///< restart cost at the head of the run
+  Time kill_at;   ///< when its time limit ends the run
+  Time cost;      ///< restart cost at the head of the run
   JobId job = kNoJob;
   std::int32_t gpus = 0;
   bool is_suspended = false;
@@ -46,8 +47,8 @@ struct Slot {
   std::vector<Piece> pieces;
 
   [[nodiscard]] bool is_busy() const noexcept { return job != kNoJob; }
-  /// When the run ends: with the work, as nothing else ends one yet that was known beforehand.
-  [[nodiscard]] Time end() const noexcept { return work_end; }
+  /// When the run ends if nothing happens: with the work, or at the limit.
+  [[nodiscard]] Time end() const noexcept { return std::min(work_end, kill_at); }
   /// When the restart is paid: progress begins.
   [[nodiscard]] Time paid_at() const noexcept { return start + cost; }
   /// Whether the job pays for a restart and has made no progress since.

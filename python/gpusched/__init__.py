@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from gpusched.model.cluster import Cluster as Cluster
     from gpusched.model.cluster import Domain as Domain
     from gpusched.model.cluster import ServerGroup as ServerGroup
+    from gpusched.model.outages import Outages as Outages
+    from gpusched.model.outages import generate_outages as generate_outages
     from gpusched.online.decision import decide as decide
     from gpusched.online.starting import when as when
     from gpusched.plugins.policy import Policy as Policy
@@ -75,6 +77,7 @@ if TYPE_CHECKING:
     from gpusched.studies.what_if import whatif as whatif
     from gpusched.traces.generating.synthetic_traces import generate as generate
     from gpusched.traces.inventories import read_cluster as read_cluster
+    from gpusched.traces.outages import read_outages as read_outages
     from gpusched.traces.reading import read_trace as read_trace
     from gpusched.traces.workload import Trace as Trace
 
@@ -87,6 +90,7 @@ _HOME = {
     "InvariantError": "_core",
     "LogLimitError": "_core",
     "Order": "_core",
+    "Outages": "model.outages",
     "Placement": "_core",
     "Policy": "plugins.policy",
     "Predictor": "prediction",
@@ -105,12 +109,14 @@ _HOME = {
     "decide": "online.decision",
     "fidelity": "studies.fidelity_grades",
     "generate": "traces.generating.synthetic_traces",
+    "generate_outages": "model.outages",
     "load_result": "results.result",
     "metrics": "results.metric_registry",
     "placements": "plugins.registry",
     "policies": "plugins.registry",
     "predictors": "prediction",
     "read_cluster": "traces.inventories",
+    "read_outages": "traces.outages",
     "read_trace": "traces.reading",
     "register_metric": "results.metric_registry",
     "register_order": "plugins.registry",

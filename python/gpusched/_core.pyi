@@ -43,7 +43,7 @@ class JobTable:
     Jobs as borrowed columns, sorted by submit. `public_columns` has the attributes visible to
     Python plug-ins.
     """
-    def __init__(self, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], *, predicted_us: numpy.typing.NDArray[numpy.int64] | None = None, estimate_us: numpy.typing.NDArray[numpy.int64] | None = None, checkpoint_us: numpy.typing.NDArray[numpy.int64] | None = None, restart_us: numpy.typing.NDArray[numpy.int64] | None = None, weight: numpy.typing.NDArray[numpy.float64] | None = None, type_set: numpy.typing.NDArray[numpy.int32] | None = None, type_masks: numpy.typing.NDArray[numpy.uint64] | None = None, profile: numpy.typing.NDArray[numpy.int32] | None = None, gradient_bytes: numpy.typing.NDArray[numpy.float64] | None = None, compute_s: numpy.typing.NDArray[numpy.float64] | None = None, graph: numpy.typing.NDArray[numpy.int32] | None = None, graph_begin: numpy.typing.NDArray[numpy.int32] | None = None, replicas: numpy.typing.NDArray[numpy.int32] | None = None, stage_compute_s: numpy.typing.NDArray[numpy.float64] | None = None, activation_bytes: numpy.typing.NDArray[numpy.float64] | None = None, parameter_bytes: numpy.typing.NDArray[numpy.float64] | None = None, deadline_us: numpy.typing.NDArray[numpy.int64] | None = None, value: numpy.typing.NDArray[numpy.float64] | None = None, min_gpus: numpy.typing.NDArray[numpy.int32] | None = None, max_gpus: numpy.typing.NDArray[numpy.int32] | None = None, demand: numpy.typing.NDArray[numpy.int32] | None = None, demand_share_milli: numpy.typing.NDArray[numpy.int32] | None = None, demand_cpu_milli: numpy.typing.NDArray[numpy.int64] | None = None, demand_memory_mib: numpy.typing.NDArray[numpy.int64] | None = None, table_counts: numpy.typing.NDArray[numpy.int32] | None = None, throughput: numpy.typing.NDArray[numpy.float64] | None = None, spread_throughput: numpy.typing.NDArray[numpy.float64] | None = None, samples_per_s: numpy.typing.NDArray[numpy.float64] | None = None, max_samples: numpy.typing.NDArray[numpy.int64] | None = None, global_batch: numpy.typing.NDArray[numpy.int64] | None = None, gpus_per_node: numpy.typing.NDArray[numpy.int32] | None = None, public_columns: typing.Any = None) -> None:
+    def __init__(self, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], *, predicted_us: numpy.typing.NDArray[numpy.int64] | None = None, estimate_us: numpy.typing.NDArray[numpy.int64] | None = None, checkpoint_us: numpy.typing.NDArray[numpy.int64] | None = None, restart_us: numpy.typing.NDArray[numpy.int64] | None = None, weight: numpy.typing.NDArray[numpy.float64] | None = None, type_set: numpy.typing.NDArray[numpy.int32] | None = None, type_masks: numpy.typing.NDArray[numpy.uint64] | None = None, profile: numpy.typing.NDArray[numpy.int32] | None = None, gradient_bytes: numpy.typing.NDArray[numpy.float64] | None = None, compute_s: numpy.typing.NDArray[numpy.float64] | None = None, graph: numpy.typing.NDArray[numpy.int32] | None = None, graph_begin: numpy.typing.NDArray[numpy.int32] | None = None, replicas: numpy.typing.NDArray[numpy.int32] | None = None, stage_compute_s: numpy.typing.NDArray[numpy.float64] | None = None, activation_bytes: numpy.typing.NDArray[numpy.float64] | None = None, parameter_bytes: numpy.typing.NDArray[numpy.float64] | None = None, deadline_us: numpy.typing.NDArray[numpy.int64] | None = None, value: numpy.typing.NDArray[numpy.float64] | None = None, min_gpus: numpy.typing.NDArray[numpy.int32] | None = None, max_gpus: numpy.typing.NDArray[numpy.int32] | None = None, demand: numpy.typing.NDArray[numpy.int32] | None = None, demand_share_milli: numpy.typing.NDArray[numpy.int32] | None = None, demand_cpu_milli: numpy.typing.NDArray[numpy.int64] | None = None, demand_memory_mib: numpy.typing.NDArray[numpy.int64] | None = None, table_counts: numpy.typing.NDArray[numpy.int32] | None = None, throughput: numpy.typing.NDArray[numpy.float64] | None = None, spread_throughput: numpy.typing.NDArray[numpy.float64] | None = None, samples_per_s: numpy.typing.NDArray[numpy.float64] | None = None, max_samples: numpy.typing.NDArray[numpy.int64] | None = None, global_batch: numpy.typing.NDArray[numpy.int64] | None = None, gpus_per_node: numpy.typing.NDArray[numpy.int32] | None = None, time_limit_us: numpy.typing.NDArray[numpy.int64] | None = None, checkpoint_every_us: numpy.typing.NDArray[numpy.int64] | None = None, checkpoint_write_us: numpy.typing.NDArray[numpy.int64] | None = None, max_requeues: numpy.typing.NDArray[numpy.int32] | None = None, public_columns: typing.Any = None) -> None:
         ...
     def __len__(self) -> int:
         ...
@@ -415,10 +415,16 @@ class Schedule:
     def digest(self) -> str:
         ...
     @property
+    def failures(self) -> numpy.typing.NDArray[numpy.int32]:
+        ...
+    @property
     def finish_us(self) -> numpy.typing.NDArray[numpy.int64]:
         ...
     @property
     def held_us(self) -> numpy.typing.NDArray[numpy.int64]:
+        ...
+    @property
+    def lost_us(self) -> numpy.typing.NDArray[numpy.int64]:
         ...
     @property
     def num_jobs(self) -> int:
@@ -451,6 +457,9 @@ class Schedule:
         """
     @property
     def warnings(self) -> list[str]:
+        ...
+    @property
+    def written_us(self) -> numpy.typing.NDArray[numpy.int64]:
         ...
 class RunMeasures:
     """
@@ -614,10 +623,11 @@ class RunDescription:
     """
     The configuration of a run besides its jobs and cluster. A policy is a registered name, an
     Order or a Scheduler; a placement a registered name or a Placement. `policy_flags` say how
-    an Order is run. `verify` recomputes and compares every rate after each instant. A run
-    with more than `max_intervals` intervals in its log ends with a LogLimitError.
+    an Order is run. `verify` recomputes and compares every rate after each instant. Outages
+    are columns: the server, when it goes down and comes back (-1: never), and 0 if it fails
+    or 1 if it is drained. A run with more than `max_intervals` intervals in its log ends with a LogLimitError.
     """
-    def __init__(self, *, policy: str | Order | Scheduler, policy_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, policy_flags: collections.abc.Sequence[str] = [], placement: str | Placement, placement_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, speed: str = 'fixed', speed_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, contention: str = 'none', contention_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, seed: typing.SupportsInt | typing.SupportsIndex = 0, verify: bool = False, max_intervals: typing.SupportsInt | typing.SupportsIndex = 18446744073709551615) -> None:
+    def __init__(self, *, policy: str | Order | Scheduler, policy_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, policy_flags: collections.abc.Sequence[str] = [], placement: str | Placement, placement_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, speed: str = 'fixed', speed_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, contention: str = 'none', contention_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, seed: typing.SupportsInt | typing.SupportsIndex = 0, verify: bool = False, max_intervals: typing.SupportsInt | typing.SupportsIndex = 18446744073709551615, outage_server: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [], outage_start_us: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [], outage_end_us: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [], outage_kind: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = []) -> None:
         ...
     def __reduce__(self) -> typing.NoReturn:
         ...

@@ -39,6 +39,7 @@ SECONDS = tuple(column for column in NUMERIC if column.endswith("_s"))
 MAY_MISS = (
     "estimate_s", "predicted_s", "source_wait_s", "gpu_share", "cpu", "memory_gib", "deadline_s",
     "value", "min_gpus", "max_gpus", "time_limit_s", "eligible_s", "priority", "gpus_per_node",
+    "checkpoint_every_s", "checkpoint_write_s", "max_requeues",
 )  # fmt: skip
 
 Container = Callable[[list[Any]], Any]
@@ -50,6 +51,8 @@ def good(column: str) -> list[Any]:
 
 def built(**changes: Any) -> Trace:
     columns: dict[str, Any] = {"submit_s": [0, 1, 2], "service_s": [3, 4, 5], "gpus": [2, 2, 2]}
+    if "checkpoint_write_s" in changes:
+        columns["checkpoint_every_s"] = [9, 9, 9]
     return Trace.from_columns(**columns | changes)
 
 

@@ -20,9 +20,10 @@ import numpy as np
 
 import gpusched as gs
 from gpusched.audit import LEVELS
-from gpusched.audit.log import JOB_COLUMNS, LOG_COLUMNS, log_digest
+from gpusched.audit.log import FAULT_COLUMNS, JOB_COLUMNS, LOG_COLUMNS, log_digest
+from gpusched.reference.model import FAILED, FINISHED, KILLED
 from gpusched.schedules.schedule import DECISION_COLUMNS, StoredSchedule
-from gpusched.specs.run_spec import TraceSource
+from gpusched.specs.run_spec import OutageSource, TraceSource
 from tests.golden.workload import cluster, demanding, roomy_cluster, trace, urgent
 
 HOUR_US = 3_600_000_000
@@ -36,11 +37,14 @@ SHOWN_BY_DECISIONS = {
     "shares: spec policy las",
     "cancelled: spec policy las",
     "cancelled: spec policy fifo",
+    "limits: spec policy las",
+    "limits: spec policy fifo",
 }
 """What the log allows, and only a replay of the decisions shows."""
 
 SHOWN_BY_NOTHING = {
     "pool: jobs gpus": "the wider job is decided on as the narrower one was",
+    "failures: counter events +1": "jobs arrive anew whenever servers go or return",
     "contention: counter rates_computed +1": "how much work the engine had, no fact of a schedule",
     "plans: log server +1": "a policy without a readable twin: one of two servers alike, both idle",
 }
@@ -54,6 +58,15 @@ def honest() -> dict[str, gs.Result]:
     plain, typed, due = trace(is_typed=False), trace(is_typed=True), urgent(is_typed=True)
     servers = gs.Cluster.uniform(6, 8, gpu_type="V100", nic_gbps=10, intra_gbps=100)
     ringed = plain.with_profiles(gs.model.zoo(), seed=3)
+    frail = plain.with_columns(
+        time_limit_s=np.where(np.arange(len(plain)) % 3, np.nan, 300),
+        checkpoint_every_s=np.where(np.arange(len(plain)) % 2, np.nan, 60),
+        checkpoint_write_s=np.where(np.arange(len(plain)) % 2, 0, 5),
+        max_requeues=np.arange(len(plain)) % 3,
+    )
+    outages = gs.generate_outages(
+        cluster(), until_s=plain.submit_s[-1], mtbf_s=8_000, repair_s=2_000, seed=1
+    )
     runs: dict[str, tuple[Any, Any, dict[str, Any]]] = {
         "strict": (plain, cluster(), {"policy": "fifo", "placement": "first-fit"}),
         "weights": (plain, cluster(), {"policy": "wspt"}),
@@ -73,6 +86,8 @@ def honest() -> dict[str, gs.Result]:
         "migration": (due, cluster(), {"policy": "matching", "speed": "table"}),
         "promises": (due, cluster(), {"policy": "dancer", "speed": "table"}),
         "plans": (due, cluster(), {"policy": "elasticflow", "speed": "table"}),
+        "failures": (frail, cluster(), {"policy": "srtf:cost_s=2", "outages": outages}),
+        "limits": (frail, cluster(), {"policy": "fifo-skip", "placement": "best-fit"}),
     }
     made = {}
     for name, (jobs, on, how) in runs.items():
@@ -107,6 +122,7 @@ def rebuilt(result: gs.Result, **parts: Any) -> gs.Result:
         result.wall_s,
         clairvoyant=result.clairvoyant,
         prediction=result.prediction,
+        outages=parts.get("outages", result.outages),
     )
 
 
@@ -137,6 +153,40 @@ def forged(result: gs.Result, rng: random.Random) -> Forged:
     yield from forged_jobs(result, rng)
     yield from forged_remarks(result)
     yield from forged_decisions(result, rng)
+    yield from forged_ends(result, rng)
+    yield from forged_outages(result)
+
+
+def forged_ends(result: gs.Result, rng: random.Random) -> Forged:
+    """A job was killed or failed, or it was not, with the finish that this leaves."""
+    schedule = result.schedule
+    for name, code in (("finished", FINISHED), ("killed", KILLED), ("failed", FAILED)):
+        others = np.flatnonzero((schedule.status != code) & (schedule.start_us >= 0))
+        if not len(others):
+            continue
+        job = rng.choice(others.tolist())
+        status, finish_us = schedule.status.copy(), schedule.finish_us.copy()
+        rows = schedule.intervals()
+        last_us = rows["end_us"][rows["job"] == job].max()
+        status[job], finish_us[job] = code, last_us if code == FINISHED else -1
+        yield f"status {name}", with_schedule(result, status=status, finish_us=finish_us)
+
+
+def forged_outages(result: gs.Result) -> Forged:
+    """The servers were up when they were down, and the specification names that."""
+    outages = result.outages
+    if outages is None:
+        return
+    rows = result.schedule.intervals()
+    ends = {*zip(rows["server"].tolist(), rows["end_us"].tolist(), strict=True)}
+    starts = zip(outages.server.tolist(), outages.start_us.tolist(), strict=True)
+    hit = [start in ends for start in starts].index(True)
+    for name, step in (("start_us", 1), ("start_us", -1), ("kind", 1), ("server", 1)):
+        values = getattr(outages, name).copy()
+        values[hit] += step
+        changed = dataclasses.replace(outages, **{name: values})
+        spec = msgspec.structs.replace(result.spec, outages=OutageSource.of(changed))
+        yield f"outages {name} {step:+}", rebuilt(result, spec=spec, outages=changed)
 
 
 def forged_logs(result: gs.Result, rng: random.Random) -> Forged:
@@ -181,7 +231,7 @@ def delayed(result: gs.Result, which: str) -> gs.Result | None:
 
 def forged_columns(result: gs.Result, rng: random.Random) -> Forged:
     """One job's figure is another."""
-    for name in (*JOB_COLUMNS, "uncontended_us"):
+    for name in (*JOB_COLUMNS, *FAULT_COLUMNS, "uncontended_us"):
         values = getattr(result.schedule, name).copy()
         if len(values):
             index = rng.randrange(len(values))

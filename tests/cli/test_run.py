@@ -138,7 +138,7 @@ def test_a_run_whose_log_passes_its_limit_ends_in_a_line(gpusched):
 def test_the_cost_of_a_restart_stands_in_the_heading(gpusched, tmp_path):
     plain = ("run", "-p", "srtf", "--servers", 4, "--jobs", 400)
     run, page = (*plain, "--option", "model=1"), tmp_path / "r" / "report.html"
-    said = "a restart after a preemption costs nothing under srtf"
+    said = "a restart costs nothing under srtf"
     assert f"{said} (the trace states no cost:" in " ".join(gpusched(*run).stdout.split())
     assert "costs 10 min under srtf" in gpusched(*run, "--restart", "10m").stdout
     assert "costs 1 min under srtf" in gpusched(*plain).stdout

@@ -15,6 +15,7 @@ from gpusched.reporting.report import render_report
 from gpusched.results.metric_registry import BETTER, GROUPS, NEEDS, UNITS
 from gpusched.results.run_facts import RunFacts
 from gpusched.results.shown_metrics import all_metrics, main_metrics
+from tests.unit.failing_runs import each_end
 
 KNOWN = gs.metrics()
 CLUSTER = gs.Cluster.uniform(4, 4, nic_gbps=10, intra_gbps=100)
@@ -43,6 +44,7 @@ def runs():
         "weights": gs.simulate(
             replace(JOBS, weight=np.arange(1.0, len(JOBS) + 1)), CLUSTER, policy="wspt"
         ),
+        "failures": each_end(),
     }
 
 
@@ -57,7 +59,7 @@ def test_a_metric_says_what_it_is(key):
     assert set(metric.needs) <= set(NEEDS)
     assert metric.label
     assert metric.table == "none" or metric.short
-    assert key.endswith("_s") == (metric.unit in ("s", "1/s")), "keys of seconds end in _s"
+    assert key.endswith("_s") == (metric.unit in ("s", "GPU s", "1/s")), "keys of seconds end in _s"
 
 
 @every_metric
@@ -74,7 +76,7 @@ def test_a_metric_is_computed_where_the_run_has_what_it_needs(key, runs):
         assert isinstance(value, str) == (metric.unit == "text")
         assert run.metric(key) == value or math.isnan(float(value))
     assert any(isinstance(value, str) or math.isfinite(value) for _, value in found)
-    if metric.needs and set(metric.needs) & {"deadlines", "contention", "predictions", "weights"}:
+    if set(metric.needs) & {"deadlines", "contention", "predictions", "weights", "failures"}:
         assert key not in runs["plain"].summary()
         with pytest.raises(ValueError, match=f"metric {key}: is defined only where"):
             runs["plain"].metric(key)

@@ -12,11 +12,17 @@ import numpy as np
 import gpusched
 from gpusched import readable as reference
 from gpusched.model.cluster import Cluster, Domain, ServerGroup
+from gpusched.model.outages import Outages
 from gpusched.model.profiles import JobProfile
-from gpusched.reference import Job, Network, Outcome
+from gpusched.reference import UNFINISHED, Job, Network, Outage, Outcome
 from gpusched.results.result import Result
-from gpusched.schedules.schedule import INTERVAL_COLUMNS, SCHEDULE_COLUMNS, StoredSchedule
-from gpusched.specs.run_spec import RunSpec, TraceSource
+from gpusched.schedules.schedule import (
+    FAILURE_COLUMNS,
+    INTERVAL_COLUMNS,
+    SCHEDULE_COLUMNS,
+    StoredSchedule,
+)
+from gpusched.specs.run_spec import OutageSource, RunSpec, TraceSource
 from gpusched.traces.workload import Trace
 
 SECOND = 1_000_000
@@ -40,10 +46,16 @@ def trace_of(jobs: Sequence[Job], **columns: Any) -> Trace:
     }
     if any(job.allowed for job in jobs):
         arguments["gpu_types"] = [job.allowed for job in jobs]
-    for name in ("estimate", "predicted"):
-        times = [getattr(job, f"{name}_us") for job in jobs]
+    for name in ("estimate", "predicted", "time_limit", "checkpoint_every"):
+        times = [getattr(job, f"{name}_us") or None for job in jobs]
         if any(time is not None for time in times):
             arguments[f"{name}_s"] = [np.nan if t is None else t / SECOND for t in times]
+    if any(job.checkpoint_write_us for job in jobs):
+        arguments["checkpoint_write_s"] = [job.checkpoint_write_us / SECOND for job in jobs]
+    if any(job.max_requeues is not None for job in jobs):
+        arguments["max_requeues"] = [
+            np.nan if job.max_requeues is None else job.max_requeues for job in jobs
+        ]
     profiles = list({id(job.profile): job.profile for job in jobs if job.profile}.values())
     if profiles:
         arguments["profiles"] = [
@@ -86,7 +98,17 @@ def text(name: str, parameters: Mapping[str, Any]) -> str:
     return f"{name}:{pairs}" if pairs else name
 
 
-def schedule_of(outcome: Outcome) -> StoredSchedule:
+def outages_of(rows: Sequence[Outage]) -> Outages:
+    """The outages as columns."""
+    return Outages.from_columns(
+        [row.server for row in rows],
+        [row.start_us / SECOND for row in rows],
+        [np.nan if row.end_us is None else row.end_us / SECOND for row in rows],
+        [row.kind for row in rows],
+    )
+
+
+def schedule_of(outcome: Outcome, *, has_faults: bool = False) -> StoredSchedule:
     """The outcome's lists as arrays."""
     rows = zip(*outcome.rows, strict=True) if outcome.rows else [()] * len(INTERVAL_COLUMNS)
     return StoredSchedule(
@@ -99,6 +121,11 @@ def schedule_of(outcome: Outcome) -> StoredSchedule:
         counters={},
         warnings=(),
         uncontended_us=np.array(outcome.uncontended_us, np.float64),
+        **{
+            name: np.array(getattr(outcome, name), dtype)
+            for name, dtype in FAILURE_COLUMNS.items()
+            if has_faults
+        },
     )
 
 
@@ -114,6 +141,7 @@ def simulated(
     network: Network | None = None,
     contention: str = "none",
     contention_params: Mapping[str, Any] | None = None,
+    outages: Sequence[Outage] = (),
     **columns: Any,
 ) -> Result:
     """What the reference engine makes of ``jobs``; at the speed ``ring`` if there is a network."""
@@ -132,6 +160,7 @@ def simulated(
         contention=contention,
         contention_params=contention_params,
         network=network,
+        outages=outages,
     )
     trace, cluster = trace_of(jobs, **columns), cluster_of(servers, network)
     spec = RunSpec(
@@ -144,11 +173,22 @@ def simulated(
         version=gpusched.__version__,
         speed=speed,
         contention=text(contention, contention_params),
+        outages=OutageSource.of(outages_of(outages)),
     )
-    schedule = schedule_of(outcome)
+    limits = (trace.time_limit_us, trace.checkpoint_every_us)
+    has_faults = bool(outages) or any(column is not None for column in limits)
+    schedule = schedule_of(outcome, has_faults=has_faults)
     if policy == "serverfilling-srpt":
         schedule = dataclasses.replace(schedule, warnings=_of_filling(jobs, cluster))
-    return Result(trace, cluster, spec, schedule, 0.5, clairvoyant=_sees_truth(spec.policy, trace))
+    if num_left := outcome.status.count(UNFINISHED):
+        many = "1 job waits" if num_left == 1 else f"{num_left} jobs wait"
+        said = f"{many} forever, the first is job {outcome.status.index(UNFINISHED)}: GPUs are down"
+        schedule = dataclasses.replace(schedule, warnings=(*schedule.warnings, said))
+    return Result(
+        trace, cluster, spec, schedule, 0.5,
+        clairvoyant=_sees_truth(spec.policy, trace),
+        outages=outages_of(outages) if outages else None,
+    )  # fmt: skip
 
 
 def _sees_truth(policy: str, trace: Trace) -> bool:

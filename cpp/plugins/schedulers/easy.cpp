@@ -57,10 +57,16 @@ class Easy final : public Scheduler {
     return true;
   }
 
+  [[nodiscard]] Outages outages() const override { return Outages::follows; }
+
   void decide(const State& state, const Instant& instant, Actions& actions) override {
     if (deep_) {
       deep_->decide(state, instant, actions);
       return;
+    }
+    if (instant.has_other_gpus) {
+      head_.change_gpus();
+      reserved_for_ = kNoJob;
     }
     for (const JobId job : instant.finished) {
       head_.finish(state, job);

@@ -16,6 +16,7 @@ from gpusched.base.arrays import AnyArray
 
 if TYPE_CHECKING:
     from gpusched.model.cluster import Cluster
+    from gpusched.model.outages import Outages
     from gpusched.schedules.schedule import Schedule
     from gpusched.specs.run_spec import RunSpec
     from gpusched.traces.workload import Trace
@@ -71,18 +72,20 @@ def audit(
     flags: Flags,
     level: Level = "log",
     declared: Callable[[str], Flags] | None = None,
+    outages: Outages | None = None,
 ) -> AuditReport:
     """Check that a schedule is possible, complete and correctly reported.
 
     No GPU is used twice (shares of one add up to at most one), no server exceeds its CPU or memory,
     jobs hold all their GPUs, within their limits and of allowed types, nothing runs before it is
     submitted, no work is lost or invented (at the speed of each moment, which may depend on the
-    number and types of GPUs, the placement and shared links), restarts and resizes are paid, jobs
-    end, are rejected for a true reason or were cancelled according to the warnings, and the
-    columns, the digest, the deadlines met and the other metrics follow from the log. The
-    specification matches the registered names and these very jobs; counters, warnings and decisions
-    agree with the log. For policies whose queues are documented as keys, like jobs start in order,
-    and no job waits that could be placed.
+    number and types of GPUs, the placement and shared links), restarts and resizes are paid. No job
+    starts on a server that is down, a failure ends all runs on its server and costs the work since
+    the last checkpoint, and a time limit ends a run. Jobs end, are rejected for a true reason or
+    were cancelled according to the warnings, and the columns, the digest, the deadlines met and the
+    other metrics follow from the log. The specification matches the registered names and these very
+    jobs; counters, warnings and decisions agree with the log. For policies whose queues are
+    documented as keys, like jobs start in order, and no job waits that could be placed.
 
     Parameters
     ----------
@@ -96,6 +99,8 @@ def audit(
         The registered properties of policy, placement and speed.
     declared
         Returns the same for another policy, by its string.
+    outages
+        Failures and drains of servers during the run.
     level
         ``"decisions"``: also check that the documented policy makes these decisions, see
         :mod:`gpusched.audit.decisions`.
@@ -107,7 +112,7 @@ def audit(
     """
     if level not in LEVELS:
         raise ValueError(f"level: {level!r} must be one of {', '.join(LEVELS)}")
-    case = Case(trace, cluster, spec, schedule, intervals, flags)
+    case = Case(trace, cluster, spec, schedule, intervals, flags, outages=outages)
     claims.check_well_formed(case)
     if case.problems:  # the other rules read columns per job
         return AuditReport(case.problems)

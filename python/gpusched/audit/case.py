@@ -12,13 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched.audit.declarations import Flags, RestartRule
-from gpusched.audit.log import JOB_COLUMNS, LoggedRun, Occupancy
+from gpusched.audit.downtimes import Downtimes, outage_rows
+from gpusched.audit.log import FAULT_COLUMNS, JOB_COLUMNS, LoggedRun, Occupancy
 from gpusched.base.arrays import AnyArray, Bool, Int64, freeze_columns, numbered
 from gpusched.base.memo import Memo, kept
-from gpusched.reference.model import FINISHED, REJECTED
+from gpusched.reference.model import CANCELLED, FAILED, FINISHED, KILLED, REJECTED
 
 if TYPE_CHECKING:
     from gpusched.model.cluster import Cluster
+    from gpusched.model.outages import Outages
     from gpusched.schedules.schedule import Schedule
     from gpusched.specs.run_spec import RunSpec
     from gpusched.traces.workload import Trace
@@ -177,8 +179,9 @@ class Case(LoggedRun):
 
     ``flags`` are the registered ones; ``policies`` are the policies of the run in order, each with
     its flags; ``measured`` are the classes under a speed by figures per GPU type, else None.
-    ``claimed`` are the columns of the schedule, with one value per job of the trace; ``finished``
-    marks the jobs claimed to be finished, ``num_finished`` their number.
+    ``claimed`` are the columns of the schedule, with one value per job of the trace; those on
+    failures are there if ``has_faults``. ``finished`` marks the jobs claimed to be finished,
+    ``num_finished`` their number.
     """
 
     trace: Trace
@@ -190,11 +193,16 @@ class Case(LoggedRun):
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     measured: Measured | None = None
+    outages: Outages | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.policies: tuple[tuple[str, Flags], ...] = ((self.spec.policy, self.flags),)
         self.claimed = dict(zip(JOB_COLUMNS, map(np.asarray, _of_jobs(self.schedule)), strict=True))
+        if self.has_faults:
+            self.claimed |= {
+                name: np.asarray(getattr(self.schedule, name)) for name in FAULT_COLUMNS
+            }
         self.finished: Bool = self.claimed["status"] == FINISHED
         self.num_finished = int(np.count_nonzero(self.finished))
 
@@ -214,6 +222,75 @@ class Case(LoggedRun):
     def servers(self) -> Servers:
         """The servers of the cluster."""
         return Servers.of(self.cluster)
+
+    @kept
+    def has_faults(self) -> bool:
+        """Whether servers may fail, or jobs have limits or checkpoints."""
+        columns = (self.trace.time_limit_us, self.trace.checkpoint_every_us)
+        return self.has_outages or any(c is not None and (c > 0).any() for c in columns)
+
+    @property
+    def has_outages(self) -> bool:
+        """Whether any server fails or is drained."""
+        return self.outages is not None and len(self.outages.server) > 0
+
+    @kept
+    def _outage_rows(self) -> list[tuple[int, int, int, int]]:
+        return outage_rows(self.outages, self.cluster)
+
+    @kept
+    def fails(self) -> Downtimes:
+        """Times in which servers have failed."""
+        return Downtimes.of(row[:3] for row in self._outage_rows if row[3] == 0)
+
+    @kept
+    def closed(self) -> Downtimes:
+        """Times in which servers take nothing new: they have failed or are drained."""
+        return Downtimes.of(row[:3] for row in self._outage_rows)
+
+    @kept
+    def is_finish(self) -> Bool:
+        """Whether each interval is the last one of a job claimed to be finished."""
+        return self._closes_as(FINISHED)
+
+    @kept
+    def is_killed(self) -> Bool:
+        """Whether each interval is the last one of a job claimed to be killed."""
+        return self._closes_as(KILLED)
+
+    def _closes_as(self, *statuses: int) -> Bool:
+        closes = np.zeros(len(self.job), np.bool_)
+        closes[self.closes] = np.isin(self.claimed["status"][self.job[self.closes]], statuses)
+        return closes
+
+    @kept
+    def is_hit(self) -> Bool:
+        """Whether the failure of a server ended each interval.
+
+        At one instant jobs finish, are killed and are cancelled before servers fail. Whether a job
+        was cancelled then or later, when it waited, is known from its claimed failures.
+        """
+        if not self.has_outages:
+            return np.zeros(len(self.job), np.bool_)
+        spared = self._closes_as(FINISHED, KILLED)
+        fewer = self.claimed["failures"] < self.per_job(self.meets_failure.astype(np.int64))
+        spared |= self._closes_as(CANCELLED) & fewer[self.job]
+        return self.meets_failure & ~spared
+
+    @kept
+    def failures(self) -> Int64:
+        """Failures that hit each job of the trace."""
+        return self.per_job(self.is_hit.astype(np.int64))
+
+    @kept
+    def progress(self) -> Progress:
+        """The work of each interval at a fixed speed."""
+        return Progress.of(self)
+
+    @kept
+    def over(self) -> Bool:
+        """The jobs of the trace claimed to be killed or to have failed."""
+        return np.isin(self.claimed["status"], (KILLED, FAILED))
 
     @kept
     def names_servers(self) -> bool:
@@ -323,3 +400,50 @@ class Case(LoggedRun):
         """The run times that policies see, at least a microsecond; None if unknown."""
         column = getattr(self.trace, self.flags.predicted) if self.flags.predicted else None
         return None if column is None else np.maximum(column, 1)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What becomes of the work of each interval at a fixed speed, microseconds.
+
+    Attributes
+    ----------
+    due_us
+        Time without restarts after which the work left, and its checkpoints, would be done.
+    ran_us
+        Time without restarts.
+    lost_us, written_us
+        Parts of it: work to be done again, and writes of checkpoints.
+    """
+
+    due_us: Int64
+    ran_us: Int64
+    lost_us: Int64
+    written_us: Int64
+
+    @classmethod
+    def of(cls, case: Case) -> Progress:
+        """Derive it from the intervals and from what ended them."""
+        trace, job = case.trace, case.job
+        every_us = _of(trace.checkpoint_every_us, job)
+        write_us = _of(trace.checkpoint_write_us, job)
+        ran_us = np.maximum(case.lasts_us - case.restart_us, 0)
+        period_us = np.maximum(every_us + write_us, 1)
+        # A run that is not done ends before the write after its last full period.
+        periods = np.where(every_us > 0, ran_us // period_us, 0)
+        written_us = periods * write_us
+        written_us += np.clip(ran_us - periods * period_us - every_us, 0, write_us)
+        saved_us = np.where(case.is_hit | case.is_killed, periods * every_us, ran_us - written_us)
+        work_us = np.broadcast_to(trace.service_us + case.overrun_us, case.num_jobs)[job]
+        left_us = work_us + case.before(case.added_us - saved_us)
+        # There is no write after the last work.
+        num_writes = np.where(every_us > 0, (left_us - 1) // np.maximum(every_us, 1), 0)
+        due_us = left_us + np.maximum(num_writes, 0) * write_us
+        written_us = np.where(case.is_finish, due_us - left_us, written_us)
+        lost_us = np.where(case.is_finish, 0, ran_us - written_us - saved_us)
+        return cls(due_us, ran_us, lost_us, written_us)
+
+
+def _of(column: AnyArray | None, job: Int64) -> Int64:
+    """Return a value of each interval's job, 0 without the column."""
+    return np.zeros(len(job), np.int64) if column is None else column[job].astype(np.int64)

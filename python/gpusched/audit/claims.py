@@ -14,7 +14,7 @@ import numpy as np
 from gpusched.audit.case import Case
 from gpusched.audit.course import Course
 from gpusched.audit.declarations import Given, resolved
-from gpusched.audit.log import DECISION_COLUMNS, log_digest
+from gpusched.audit.log import DECISION_COLUMNS, FAULT_COLUMNS, log_digest
 from gpusched.audit.orders import order_of
 from gpusched.audit.rules import ADMISSIONS, AdmissionRule
 from gpusched.base.arrays import AnyArray, Bool, Int64
@@ -54,6 +54,9 @@ def check_shape(case: Case) -> None:
     wanted = 0 if case.flags.is_steady else case.num_jobs
     if claimed_us.shape != (wanted,):
         case.problems.append(f"malformed columns: uncontended_us has shape {claimed_us.shape}")
+    for name in () if case.has_faults else FAULT_COLUMNS:
+        if len(getattr(case.schedule, name)):
+            case.problems.append(f"malformed columns: {name} in a run without outages or limits")
 
 
 def check_claims(case: Case) -> None:
@@ -73,7 +76,20 @@ def check_claims(case: Case) -> None:
             for name, said, value in zip(_FACTS, claimed, truth, strict=True)
             if said != value
         ]
+    _check_outages(case)
     _check_version(case)
+
+
+def _check_outages(case: Case) -> None:
+    """Check that the specification names these outages."""
+    said, outages = case.spec.outages, case.outages if case.has_outages else None
+    claimed = (said.source, said.num_rows, said.sha256) if said else None
+    truth = (outages.source, len(outages), outages.sha256) if outages else None
+    if claimed != truth:
+        case.problems.append(
+            f"other outages: {claimed or 'none'} by the specification, the result has "
+            f"{truth or 'none'}"
+        )
 
 
 def _check_version(case: Case) -> None:
@@ -127,7 +143,7 @@ def _check_metrics(case: Case, summary: Mapping[str, Any]) -> None:
         )
     num_finished = case.num_finished
     resizes = int(np.count_nonzero(case.is_resize)) if len(case.resumed) else 0
-    preemptions = len(case.resumed) - resizes
+    preemptions = len(case.resumed) - resizes - int(np.count_nonzero(case.is_hit))
     if not case.all_finished:
         # The log does not record the work left by an unfinished job, cut interval or preemption:
         # there the schedule's own count is used.
@@ -225,13 +241,15 @@ def check_counters(case: Case, course: Course) -> None:
     num_finished, num_arrived = case.num_finished, case.num_jobs - case.num_rejected
     num_open = num_arrived - num_finished
     if not course.is_handed_over:
-        events = num_arrived + num_finished + len(course.cut_off(case))
-        wrong("events", events, events)
+        num_killed = int(np.count_nonzero(case.is_killed))
+        events = num_arrived + num_finished + len(course.cut_off(case)) + num_killed
+        # When servers go or return, all waiting jobs arrive anew.
+        wrong("events", events, 2**63 if case.has_outages else events)
         running = case.moments.most_running
         wrong("max_running", running, running)
     least = case.moments.num_instants
     order = None if course.changes else order_of(case)
-    is_exact = order is not None and not order.has_timers and num_open == 0
+    is_exact = order is not None and not (order.has_timers or num_open or case.has_outages)
     wrong("instants", least, least if is_exact else 2**63)
     if case.flags.is_steady:
         wrong("rates_computed", 0, 0)

@@ -14,6 +14,7 @@ from gpusched.audit.case import Case
 from gpusched.audit.declarations import values_of
 from gpusched.audit.rules import SAYINGS
 from gpusched.base.arrays import Bool, Int64
+from gpusched.reference.model import FAILED, FINISHED, KILLED
 
 _CANCELLED: Final = re.compile(r"job (\d+) was cancelled at (\d+(?:\.\d{1,6})?) s")
 _HANDED_OVER: Final = re.compile(r"the policy became (.+) instead of (.+) at (\d+(?:\.\d{1,6})?) s")
@@ -70,7 +71,8 @@ class Course:
     def taken_back(self, case: Case) -> tuple[Int64, Int64]:
         """Return the cancelled jobs of the trace, and when they were cancelled."""
         known = [job for job in self.cancelled if job < case.num_jobs]
-        jobs = np.array([job for job in known if not case.finished[job]], np.int64)
+        ended = case.finished | case.over
+        jobs = np.array([job for job in known if not ended[job]], np.int64)
         return jobs, np.array([self.cancelled[job] for job in jobs.tolist()], np.int64)
 
     def cut_off(self, case: Case) -> Int64:
@@ -78,13 +80,13 @@ class Course:
         if not self.cancelled:
             return np.empty(0, np.int64)
         jobs, _ = self.taken_back(case)
-        num_runs = case.num_intervals[jobs] - case.num_resizes[jobs]
+        num_runs = case.num_intervals[jobs] - case.num_resizes[jobs] - case.failures[jobs]
         cut: Int64 = jobs[case.claimed["preemptions"][jobs] < num_runs]
         return cut
 
     def ends(self, case: Case) -> Bool:
-        """Return whether each job of the trace finished, was rejected or was cancelled."""
-        ended = case.finished | case.rejected
+        """Return whether each job of the trace has come to an end."""
+        ended = case.finished | case.rejected | case.over
         if self.cancelled:
             ended[self.taken_back(case)[0]] = True
         return ended
@@ -126,9 +128,11 @@ def _may_be_cancelled(case: Case, job: int, at_us: int, *, ran: bool) -> bool:
     """Whether the log agrees: a job that ran ends there, one that waited ended before."""
     if job >= case.num_jobs or case.rejected[job] or at_us < case.trace.submit_us[job]:
         return False
-    end_us = case.last_end_us[job]
-    if ran or case.finished[job]:  # a job may finish at that instant
+    end_us, status = case.last_end_us[job], case.claimed["status"][job]
+    if ran or status in (FINISHED, KILLED):  # a job may finish or be killed at that instant
         return bool(end_us == at_us)
+    if status == FAILED:
+        return False
     return bool(end_us <= at_us)
 
 

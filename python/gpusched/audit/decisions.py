@@ -14,9 +14,16 @@ import numpy as np
 
 from gpusched.audit.case import Case
 from gpusched.audit.course import Course
-from gpusched.audit.declarations import resolved, values_of
-from gpusched.audit.log import JOB_COLUMNS, LOG_COLUMNS
-from gpusched.audit.readable_run import jobs_of, network_of, parts_of, room_of, servers_of
+from gpusched.audit.declarations import Given, resolved, values_of
+from gpusched.audit.log import FAULT_COLUMNS, JOB_COLUMNS, LOG_COLUMNS
+from gpusched.audit.readable_run import (
+    jobs_of,
+    network_of,
+    outages_of,
+    parts_of,
+    room_of,
+    servers_of,
+)
 from gpusched.base.arrays import AnyArray, Float64, Int64
 from gpusched.reference import BY_DEADLINE, PLACEMENTS, POLICIES, make_engine, make_scheduler
 from gpusched.reference.engine import Change, Engine, Snapshot
@@ -69,6 +76,11 @@ def check(case: Case, course: Course, most_looks: int = MOST_LOOKS) -> None:
         case.problems.append(f"decided otherwise: the documented rules fail: {error}")
 
 
+def _has_memory(policy: str, given: Given) -> bool:
+    """Whether decisions depend on more than the waiting and running jobs with their history."""
+    return getattr(make_scheduler(policy, given), "has_memory", True)
+
+
 def _check_windows(case: Case, course: Course, most_looks: int) -> None:
     """Repeat the decisions in later windows, if the log has all that they depend on.
 
@@ -76,8 +88,7 @@ def _check_windows(case: Case, course: Course, most_looks: int) -> None:
     under a policy with more state.
     """
     policy, given = resolved(case.spec.policy, case.flags.alias_of)
-    has_memory = getattr(make_scheduler(policy, given), "has_memory", True)
-    if has_memory or not case.flags.is_steady:
+    if _has_memory(policy, given) or not case.flags.is_steady:
         return
     us, looks = case.moments.us, _looks(case, course)
     part = most_looks / (4 * _WINDOWS)
@@ -99,14 +110,18 @@ def _check_windows(case: Case, course: Course, most_looks: int) -> None:
 def _snapshot(case: Case, course: Course, at_us: int) -> dict[int, Snapshot]:
     """Return the jobs after the decision of an instant, each with its history."""
     is_there = (case.trace.submit_us <= at_us) & ~case.rejected
-    is_there &= ~(case.finished & (case.last_end_us <= at_us))
+    is_there &= ~((case.finished | case.over) & (case.last_end_us <= at_us))
     gone, gone_us = course.taken_back(case)
     is_there[gone[gone_us <= at_us]] = False
     past = np.flatnonzero((case.end_us <= at_us) & is_there[case.job])
-    held, paid, added, times = (
-        np.bincount(case.job[past], values, case.num_jobs).astype(np.int64).tolist()
-        for values in (case.lasts_us[past], case.paid_us[past], case.added_us[past], None)
-    )
+    is_hit, progress = case.is_hit.astype(np.int64), case.progress
+    held, paid, added, times, failures, lost, written = (
+        np.bincount(case.job[past], values[past], case.num_jobs).astype(np.int64).tolist()
+        for values in (
+            case.lasts_us, case.paid_us, case.added_us, 1 - is_hit, is_hit, progress.lost_us,
+            progress.written_us,
+        )
+    )  # fmt: skip
     released = np.full(case.num_jobs, -1, np.int64)
     np.maximum.at(released, case.job[past], case.end_us[past])
     now = np.flatnonzero((case.start_us <= at_us) & (at_us < case.end_us))
@@ -126,14 +141,14 @@ def _snapshot(case: Case, course: Course, at_us: int) -> dict[int, Snapshot]:
                 in_pool += width
         snapshot[job] = Snapshot(
             start if 0 <= start <= at_us else -1, held[job], paid[job], added[job], times[job],
-            int(released[job]), since, allocation,
+            int(released[job]), since, allocation, failures[job], lost[job], written[job],
         )  # fmt: skip
     return snapshot
 
 
 def _unshown(case: Case, course: Course) -> str:
     """Return why the reference engine cannot repeat the run; empty if it can."""
-    name, _ = resolved(case.spec.policy, case.flags.alias_of)
+    name, given = resolved(case.spec.policy, case.flags.alias_of)
     if any(thing.role in ("policy", "placement") for thing in case.spec.python):
         return "the run has a policy or placement written in Python"
     if name not in (*POLICIES, *BY_DEADLINE):
@@ -145,6 +160,8 @@ def _unshown(case: Case, course: Course) -> str:
         return f"the trace lacks the predictions of {case.spec.predictor}"
     if course.is_handed_over:
         return "the policy changed during the run"
+    if case.has_outages and _has_memory(name, given):
+        return f"servers fail or are drained, and policy {name} remembers what it decided"
     return ""
 
 
@@ -195,6 +212,7 @@ def _decided(case: Case, course: Course, jobs: Int64, after_us: int = -1) -> Eng
         network=network_of(case.cluster),
         room=room_of(case.cluster),
         changes=[Change(us, job) for us, job in cancelled if job in there],
+        outages=outages_of(case.outages, case.cluster),
         max_instants=int(case.schedule.counters.get("instants", 0)) + 1_000 * len(numbers),
         numbers=numbers,
         has_demands=case.alike.has_demands,
@@ -203,7 +221,7 @@ def _decided(case: Case, course: Course, jobs: Int64, after_us: int = -1) -> Eng
 
 
 def _compare_columns(case: Case, outcome: Outcome) -> None:
-    for name in JOB_COLUMNS:
+    for name in JOB_COLUMNS + FAULT_COLUMNS * case.has_faults:
         claimed = np.asarray(getattr(case.schedule, name)).astype(np.int64)
         truth = np.array(getattr(outcome, name), np.int64)
         case.report(

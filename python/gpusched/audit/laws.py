@@ -18,12 +18,13 @@ import numpy.typing as npt
 from gpusched.audit.case import Case
 from gpusched.audit.course import Course
 from gpusched.audit.declarations import Flags, values_of, widths
+from gpusched.audit.downtimes import NEVER
 from gpusched.audit.readable_run import room_of, servers_of
 from gpusched.audit.rules import OWN_FITS
 from gpusched.base.arrays import AnyArray, Bool, Int64
 from gpusched.base.memo import Memo
 from gpusched.reference import Job, make_engine, make_scheduler
-from gpusched.reference.model import REJECT_REASONS, Active
+from gpusched.reference.model import FAILED, REJECT_REASONS, UNFINISHED, Active
 
 if TYPE_CHECKING:
     from gpusched.reference.engine import Engine
@@ -165,6 +166,87 @@ def _real_gpus(case: Case, course: Course) -> None:
     )
 
 
+@_law("closed-servers", "No job starts on a server that has failed or is drained.")
+def _closed_servers(case: Case, course: Course) -> None:
+    if not case.has_outages:
+        return
+    rows = case.rows
+    case.report(
+        "start on a closed server",
+        case.closed.cover(rows["server"], rows["start_us"]),
+        lambda i: (
+            f"job {rows['job'][i]} from {rows['start_us'][i]} us on server {rows['server'][i]}"
+        ),
+    )
+
+
+@_law("failures", "A job whose server fails releases all its GPUs at that instant.")
+def _failures(case: Case, course: Course) -> None:
+    if not case.has_outages:
+        return
+    rows = case.rows
+    failed_us = case.fails.next_us(rows["server"], rows["start_us"])
+    case.report(
+        "runs through a failure",
+        failed_us < rows["end_us"],
+        lambda i: (
+            f"job {rows['job'][i]} until {rows['end_us'][i]} us on server {rows['server'][i]}, "
+            f"which fails at {failed_us[i]} us"
+        ),
+    )
+
+
+@_law("requeues", "A job fails if its servers failed more often than max_requeues, and only then.")
+def _requeues(case: Case, course: Course) -> None:
+    if not (case.has_faults or case.over.any()):
+        return
+    most = case.trace.max_requeues
+    allowed = np.full(case.num_jobs, -1) if most is None else most.astype(np.int64)
+    fails = (allowed >= 0) & (case.failures > allowed)
+    case.report(
+        "wrong requeue",
+        fails != (case.claimed["status"] == FAILED),
+        lambda j: (
+            f"job {j} {'goes on' if fails[j] else 'fails'} after {case.failures[j]} failures of "
+            f"its servers, its max_requeues is {allowed[j] if allowed[j] >= 0 else 'not given'}"
+        ),
+    )
+    last = case.closes
+    case.report(
+        "ends without a failure",
+        (case.claimed["status"][case.job[last]] == FAILED) & ~case.is_hit[last],
+        lambda i: f"job {case.job[last[i]]} fails at {case.end_us[last[i]]} us: no server did",
+    )
+
+
+@_law("limits", "A run is killed when its time limit has passed, unless its work is done.")
+def _limits(case: Case, course: Course) -> None:
+    if not (case.has_faults or case.over.any()):
+        return
+    limits = case.trace.time_limit_us
+    if limits is None:
+        limits = np.full(case.num_jobs, -1)
+    limit_us = np.where(limits < 0, NEVER, limits)[case.job]
+    case.report(
+        "runs beyond its limit",
+        case.lasts_us > limit_us,
+        lambda i: (
+            f"job {case.job[i]} from {case.start_us[i]} us for {case.lasts_us[i]} us, its limit is "
+            f"{limit_us[i]} us"
+        ),
+    )
+    case.report(
+        "not killed at its limit",
+        (case.lasts_us == limit_us) & ~case.is_finish & ~case.is_killed,
+        lambda i: f"job {case.job[i]} at {case.end_us[i]} us",
+    )
+    case.report(
+        "killed before its limit",
+        case.is_killed & (case.lasts_us < limit_us),
+        lambda i: f"job {case.job[i]} at {case.end_us[i]} us",
+    )
+
+
 @_law("allowed-types", "A job holds only GPUs of the types it allows.")
 def _allowed_types(case: Case, course: Course) -> None:
     rows, trace, cluster = case.rows, case.trace, case.cluster
@@ -300,17 +382,23 @@ def _check_sums(
     )
 
 
-@_law("ends", "Every job finishes, is rejected or is cancelled.")
+@_law(
+    "ends",
+    "Every job finishes, is rejected, cancelled or killed, or fails, unless servers never return.",
+)
 def _ends(case: Case, course: Course) -> None:
     if case.all_finished:
         return
+    gone = (case.closed.end_us == NEVER).any()  # jobs may wait for such a server
     case.report(
         "job never ends",
-        ~course.ends(case),
+        ~course.ends(case) & ~(gone & (case.claimed["status"] == UNFINISHED)),
         lambda j: f"job {j} is neither finished nor rejected, nor was it cancelled",
     )
     case.report(
-        "job lost", case.finished & ~case.has_run, lambda j: f"job {j} finished but never ran"
+        "job lost",
+        (case.finished | case.over) & ~case.has_run,
+        lambda j: f"job {j} {'finished' if case.finished[j] else 'was stopped'} but never ran",
     )
 
 
@@ -325,6 +413,11 @@ def _accounts(case: Case, course: Course) -> None:
         "num_servers": case.of_jobs(case.last_servers),
         "paid_us": case.per_job(case.paid_us),
     }
+    if case.has_faults:
+        expected["failures"] = case.failures
+        if case.flags.is_steady:
+            expected["lost_us"] = case.per_job(case.progress.lost_us)
+            expected["written_us"] = case.per_job(case.progress.written_us)
     for name, truth in expected.items():
         wrong = case.claimed[name] != truth
         if np.count_nonzero(wrong):
@@ -342,11 +435,12 @@ def _preemptions(case: Case) -> Int64:
     preemptions = case.num_breaks
     if case.all_finished:
         return preemptions
-    # A job rejected after it ran was preempted by the change of policy.
-    preemptions = preemptions + (case.rejected & case.has_run)
+    was_hit = case.of_jobs(case.is_hit[case.closes])
+    # A job rejected after it ran was preempted by the change of policy, or hit just before.
+    preemptions = preemptions + (case.rejected & case.has_run & ~was_hit)
     # The log does not record the work left by a job that did not end: a cut run does not count.
     claimed = case.claimed["preemptions"]
-    is_cut = case.has_run & ~case.finished & ~case.rejected
+    is_cut = case.has_run & ~case.finished & ~case.rejected & ~case.over & ~was_hit
     if np.count_nonzero(is_cut):
         is_cut &= np.isin(claimed - preemptions, (0, 1))
     return np.where(is_cut, claimed, np.maximum(preemptions, 0))
@@ -363,9 +457,10 @@ def _keeps_gpus(case: Case, course: Course) -> None:
     if not any(flags.preempts is False for _, flags in case.policies):
         return
     ends = case.resumed - 1
-    ends = ends[~case.is_resize[case.resumed]]
+    ends = ends[~case.is_resize[case.resumed] & ~case.is_hit[ends]]
     if case.num_rejected:
         ends = np.append(ends, case.closes[case.rejected[case.ran]])
+        ends = ends[~case.is_hit[ends]]
     ends = ends[~np.isin(case.end_us[ends], case.handed_over_us)]
     if not len(ends):
         return
@@ -384,13 +479,25 @@ def _keeps_gpus(case: Case, course: Course) -> None:
 
 @_law(
     "full-service",
-    "At a fixed speed a finished job held GPUs exactly for its service and its restarts.",
+    "At a fixed speed a finished job held GPUs exactly for its service, restarts, lost work and "
+    "checkpoints.",
 )
 def _full_service(case: Case, course: Course) -> None:
     """For other speeds see :mod:`gpusched.audit.rates`; restarts are paid under all."""
     fixed = case.flags.is_steady
     if fixed:
         done_us = case.held_us - case.per_job(case.paid_us) - redo_us(case)
+        if case.has_faults:
+            progress = case.progress
+            done_us = done_us - case.per_job(progress.lost_us + progress.written_us)
+            case.report(
+                "goes on after its work",
+                ~case.is_finish & (progress.ran_us >= progress.due_us),
+                lambda i: (
+                    f"job {case.job[i]} from {case.start_us[i]} us needs {progress.due_us[i]} us "
+                    f"without restarts, but runs for {progress.ran_us[i]} us and does not finish"
+                ),
+            )
         off = done_us - case.trace.service_us
         if np.count_nonzero(off):
             _report_work(case, done_us, off)

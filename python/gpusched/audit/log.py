@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from gpusched.audit.downtimes import Downtimes
 from gpusched.base.arrays import AnyArray, Bool, Int64
 from gpusched.base.memo import kept
 from gpusched.reference.model import REJECTED
@@ -29,6 +30,9 @@ JOB_COLUMNS: Final = (
     "status", "reason",
 )  # fmt: skip
 """One value per job."""
+
+FAULT_COLUMNS: Final = ("failures", "lost_us", "written_us")
+"""The same for runs with outages, limits or checkpoints; else they are empty."""
 
 DECISION_COLUMNS: Final = frozenset((
     "job", "time_us", "admitted", "cost", "value", "payoff", "reason", "type", "from_us",
@@ -495,15 +499,31 @@ class LoggedRun:
         return self.of_jobs(last, -1)
 
     @kept
+    def fails(self) -> Downtimes:
+        """Times in which servers have failed."""
+        return Downtimes.of([])
+
+    @kept
+    def meets_failure(self) -> Bool:
+        """Whether a server of each interval begins to fail at its end, and none before."""
+        if not len(self.fails.server) or not len(self.job):
+            return np.zeros(len(self.job), np.bool_)
+        rows = self.rows
+        next_us = self.fails.next_us(rows["server"], rows["start_us"])
+        meets: Bool = np.logical_or.reduceat(next_us == rows["end_us"], self.first)
+        return meets
+
+    @kept
     def is_resize(self) -> Bool:
         """Whether each interval begins when the one before of the same job ends.
 
         A preempted job waits for at least a microsecond, except when another policy takes over: all
-        jobs are preempted then, and may restart at once.
+        jobs are preempted then, and may restart at once. So may a job whose server fails.
         """
         follows = np.zeros(len(self.job), dtype=np.bool_)
         if len(self.resumed):
             follows[1:] = self.resumes & (self.start_us[1:] == self.end_us[:-1])
+            follows[1:] &= ~self.meets_failure[:-1]
         if len(self.handed_over_us):
             follows &= ~np.isin(self.start_us, self.handed_over_us)
         return follows
@@ -526,11 +546,16 @@ class LoggedRun:
     def since_us(self) -> Int64:
         """Earliest possible start of each interval: the job's submit, or the next instant.
 
-        A preempted job does not restart at the same instant; a resized one does.
+        A preempted job does not restart at the same instant; a resized one does, and one whose
+        server failed may.
         """
         since_us = self.trace.submit_us[self.job]
         if len(self.resumed):
-            since_us[self.resumed] = self.moments.next_us(self.end_us[self.resumed - 1])
+            ends_us = self.end_us[self.resumed - 1]
+            next_us = self.moments.next_us(ends_us)
+            since_us[self.resumed] = np.where(
+                self.meets_failure[self.resumed - 1], ends_us, next_us
+            )
         return since_us
 
     @kept
@@ -551,10 +576,13 @@ class LoggedRun:
 
     @kept
     def num_breaks(self) -> Int64:
-        """Resumes of each job of the trace after a time without GPUs; -1: it never ran."""
+        """Resumes of each job of the trace after a preemption; -1: it never ran."""
         if not len(self.resumed):
             return self.of_jobs(np.zeros(len(self.ran), np.int64), -1)
-        breaks: Int64 = self.num_intervals - self.num_resizes - 1
+        resumes = np.zeros(len(self.job), np.int64)
+        resumes[self.resumed] = ~self.meets_failure[self.resumed - 1]
+        breaks: Int64 = self.per_job(resumes) - self.num_resizes
+        breaks[~self.has_run] = -1
         return breaks
 
     @property
@@ -578,11 +606,11 @@ class LoggedRun:
         submit_us = self.trace.submit_us
         return Moments(submit_us, self.first_start_us != submit_us, self.start_us, self.end_us)
 
-    def before(self, values: Int64) -> Int64:
+    def before(self, values: AnyArray) -> AnyArray:
         """Sum a value over the earlier intervals of the same job, for each interval."""
         total = np.cumsum(values) - values
         sizes = np.diff(np.append(self.opens, len(values)))
-        before: Int64 = total - np.repeat(total[self.opens], sizes)
+        before: AnyArray = total - np.repeat(total[self.opens], sizes)
         return before
 
     def per_job(self, values: Int64) -> Int64:

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from heapq import heappop, heappush
+from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -16,9 +19,11 @@ import numpy as np
 from gpusched.audit.case import Case
 from gpusched.audit.course import Course
 from gpusched.audit.declarations import resolved, values_of
+from gpusched.audit.downtimes import NEVER
 from gpusched.audit.log import Steps
 from gpusched.audit.rules import HEAD_FIRST, ORDERS, TAKES_ANY, Key
 from gpusched.base.arrays import Bool, Int64
+from gpusched.base.memo import kept
 from gpusched.reference import make_scheduler
 from gpusched.reference.lists import DiscretisedLas, ListScheduler, Preemptive, ServerFilling
 
@@ -77,15 +82,19 @@ def _order(policy: str, alias_of: str) -> Order | None:
 
 
 def check_order(case: Case) -> None:
-    """Check the starts of like jobs, each against the one that started next."""
+    """Check the starts of like jobs, each against the one that started next.
+
+    In a strict queue all jobs are alike: one that does not fit holds up the others.
+    """
     order = order_of(case)
     if order is None or not case.any_waits or order.key is None:
         return
     keys = order.key(case, order.scheduler)
     if keys is None:
         return
-    kind = case.alike.of_job[case.job]
-    if not case.flags.is_steady and case.trace.profile is not None:
+    is_strict = getattr(order.scheduler, "strict", False)
+    kind = np.zeros(len(case.job), np.int64) if is_strict else case.alike.of_job[case.job]
+    if not is_strict and not case.flags.is_steady and case.trace.profile is not None:
         kind = kind * (int(case.trace.profile.max()) + 2) + case.trace.profile[case.job]
     start_us, since_us = case.start_us, case.since_us
     turn = np.lexsort((start_us, kind))
@@ -106,8 +115,8 @@ def check_order(case: Case) -> None:
         is_less,
         lambda i: (
             f"job {case.job[one[i]]} starts at {start_us[one[i]]} us, while job "
-            f"{case.job[other[i]]} waits, has the same request and goes first under "
-            f"{case.spec.policy}"
+            f"{case.job[other[i]]} waits{'' if is_strict else ', has the same request'} and goes "
+            f"first under {case.spec.policy}"
         ),
     )
 
@@ -122,7 +131,8 @@ Short logs allow more, so that the number of rows checked is limited.
 def check_idleness(case: Case, course: Course) -> None:
     """Check the waiting jobs and free resources after each instant."""
     order = order_of(case)
-    if order is None or case.flags.places or not (case.any_waits or course.cancelled):
+    may_wait = case.any_waits or course.cancelled or not case.all_finished
+    if order is None or case.flags.places or not may_wait:
         return
     if not (order.head_first or order.leaves_nothing):
         return
@@ -134,7 +144,7 @@ def check_idleness(case: Case, course: Course) -> None:
     room = Room(case)
     kinds = case.alike.of_job[waits.job]
     often = np.bincount(kinds, minlength=len(case.alike.kinds))
-    num_kinds = min(np.count_nonzero(often), max(_KINDS, _ROWS // len(case.rows["job"])))
+    num_kinds = min(np.count_nonzero(often), max(_KINDS, _ROWS // max(1, len(case.rows["job"]))))
     for kind in np.argsort(-often, kind="stable")[:num_kinds].tolist():
         times = room.times(kind)
         if times is not None:
@@ -157,9 +167,12 @@ def _check_kind(case: Case, waits: Waits, begin_us: Int64, end_us: Int64) -> Non
     )
 
 
+_FROM_US = itemgetter(1)
+
+
 @dataclass(frozen=True)
 class Waits:
-    """Jobs that get GPUs in the end or are cancelled, and when they could have started earlier.
+    """Jobs that wait, and when they could have started earlier.
 
     Each wait begins at an instant of the log and ends after another one; none is empty.
     """
@@ -173,25 +186,55 @@ class Waits:
 
     @classmethod
     def behind(cls, case: Case, course: Course) -> Waits:
-        """Return all waits, each until a start or until the job was cancelled."""
+        """Return all waits, each until a start, until the job was cancelled, or forever."""
         jobs, at_us = course.taken_back(case)
-        idle = ~case.has_run[jobs]
-        jobs, at_us = jobs[idle], at_us[idle]
+        left = np.flatnonzero(~course.ends(case))
+        jobs = np.concatenate((jobs, left))
+        until_us = np.concatenate((at_us, np.full(len(left), NEVER)))
+        # After a failure a job may restart at once, after a preemption at the next instant.
+        end_us = case.last_end_us[jobs]
+        instants = np.append(case.moments.us, NEVER)
+        next_us = instants[np.searchsorted(instants[:-1], end_us, side="right")]
+        next_us = np.where(case.of_jobs(case.is_hit[case.closes])[jobs], end_us, next_us)
+        from_us = np.where(case.has_run[jobs], next_us, case.trace.submit_us[jobs])
         return cls(
             np.concatenate((case.job[case.waits], jobs)),
-            np.concatenate((case.since_us[case.waits], case.trace.submit_us[jobs])),
-            np.concatenate((case.start_us[case.waits], at_us)),
-        )
+            np.concatenate((case.since_us[case.waits], from_us)),
+            np.concatenate((case.start_us[case.waits], until_us)),
+        )._not_empty()
 
     @classmethod
     def ahead(cls, case: Case, course: Course) -> Waits:
-        """Return the waits of the first job by submit, until it starts or was cancelled."""
+        """Return the waits of the first job by submit, until it starts, was cancelled, or ever."""
+        if case.is_hit.any():
+            return cls._of_first(cls.behind(case, course))
         jobs, at_us = course.taken_back(case)
-        left_us = case.first_start_us.copy()
+        left_us = np.where(case.has_run | case.rejected, case.first_start_us, NEVER)
         left_us[jobs] = np.where(case.has_run[jobs], left_us[jobs], at_us)
         others_us = np.append(-1, np.maximum.accumulate(left_us)[:-1])
         from_us = np.maximum(case.trace.submit_us, others_us)
-        return cls(np.arange(len(left_us)), from_us, left_us).of(from_us < left_us)
+        return cls(np.arange(len(left_us)), from_us, left_us)._not_empty()
+
+    def _not_empty(self) -> Waits:
+        return self.of(self.from_us < self.until_us)
+
+    @classmethod
+    def _of_first(cls, waits: Waits) -> Waits:
+        """Return the parts of the waits in which no job with a lower id waits."""
+        firsts: list[tuple[int, int, int]] = []
+        line: list[tuple[int, int]] = []  # (job, until) of those that wait, the first on top
+        coming = sorted(zip(*(c.tolist() for c in vars(waits).values()), strict=True), key=_FROM_US)
+        instants = np.unique(np.concatenate((waits.from_us, waits.until_us))).tolist()
+        place = 0
+        for begin_us, end_us in pairwise(instants):
+            while place < len(coming) and coming[place][1] == begin_us:
+                heappush(line, (coming[place][0], coming[place][2]))
+                place += 1
+            while line and line[0][1] <= begin_us:
+                heappop(line)
+            if line:
+                firsts.append((line[0][0], begin_us, end_us))
+        return cls(*np.array(firsts, np.int64).reshape(-1, 3).T)
 
 
 class Room:
@@ -224,25 +267,45 @@ class Room:
         us = np.concatenate((case.start_us, case.end_us))
         return Steps.of(case.cluster.num_gpus, us, np.concatenate((-case.width, case.width)))
 
+    @kept
+    def _changes(self) -> tuple[Int64, Int64, Int64, Int64]:
+        """Where, when and to how much free GPUs change, by server; and each server's first change.
+
+        A closed server has none.
+        """
+        there, closed = self._case.occupancy, self._case.closed
+        if not len(closed.server):
+            return there.server, there.us, there.free, there.first
+        ever = np.unique(closed.server)
+        server = np.concatenate((ever, there.server, closed.server, closed.server))
+        us = np.concatenate((ever * 0 - 1, there.us, closed.start_us, closed.end_us))
+        idle = np.concatenate((self._case.servers.gpus[ever], there.free))
+        is_told = np.arange(len(us)) < len(idle)
+        order = np.lexsort((~is_told, us, server))
+        server, us, is_told = server[order], us[order], is_told[order]
+        last = np.maximum.accumulate(np.where(is_told, np.arange(len(us)), 0))
+        free = np.where(closed.cover(server, us), 0, idle[order[last]])
+        return server, us, free, np.flatnonzero(np.diff(server, prepend=-1))
+
     def _free(self, servers: Bool) -> Steps:
         """Return the free GPUs of some servers."""
-        case = self._case
-        own = servers[case.rows["server"]]
-        held = np.bitwise_count(case.rows["mask"][own]).astype(np.int64)
-        us = np.concatenate((case.rows["start_us"][own], case.rows["end_us"][own]))
-        total = int(case.servers.gpus[servers].sum())
-        return Steps.of(total, us, np.concatenate((-held, held)))
+        server, us, free, first = self._changes
+        own, gpus = servers[server], self._case.servers.gpus
+        change = np.diff(free, prepend=0)
+        change[first] = free[first] - gpus[server[first]]
+        return Steps.of(int(gpus[servers].sum()), us[own], change[own])
 
     def _with_room(self, servers: Bool, gpus: int) -> Steps:
         """Return how many of some servers have so many GPUs free."""
-        case, there = self._case, self._case.occupancy
+        case = self._case
+        server, us, free, first = self._changes
         is_roomy = servers & (case.servers.gpus >= gpus)  # when it is idle
-        has = there.free >= gpus
+        has = free >= gpus
         if not servers.all():
-            has &= servers[there.server]
+            has &= servers[server]
         changes = np.empty(len(has), np.bool_)
         np.not_equal(has[1:], has[:-1], out=changes[1:])
-        changes[there.first] = has[there.first] != is_roomy[there.server[there.first]]
+        changes[first] = has[first] != is_roomy[server[first]]
         at = np.flatnonzero(changes)
         change = np.where(has[at], 1, -1).astype(np.int8)
-        return Steps.of(int(np.count_nonzero(is_roomy)), there.us[at], change)
+        return Steps.of(int(np.count_nonzero(is_roomy)), us[at], change)

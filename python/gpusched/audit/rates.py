@@ -265,9 +265,14 @@ def _check_work(
         sums[ran] = np.add.reduceat(values, case.opens)
         return sums
 
-    total, num_stretches = by_job(done), by_job(stretches)
+    num_stretches = by_job(stretches)
     hindered = by_job(((stretches > 1) | (last_rate != 1.0)).astype(np.float64)) > 0
     tolerance = np.where(hindered, 1e-6 + _ROUNDING * (16 + num_stretches) * work, 0.0)
+    kept = done
+    if case.has_faults:
+        lost, certain = _check_losses(case, done, work, tolerance)
+        judged, kept = judged & certain, done - lost
+    total = by_job(kept)
     before_last_tick = total.copy()
     before_last_tick[ran] -= last_rate[closes]
     case.report(
@@ -299,6 +304,47 @@ def _check_work(
         judged & ~(np.abs(claimed_us - alone_us) <= 2 * tolerance / slowest),
         lambda j: f"job {j}: {claimed_us[j]:.3f}, the log has {alone_us[j]:.3f}",
     )
+
+
+def _check_losses(
+    case: Case, done: Float64, work: Float64, tolerance: Float64
+) -> tuple[Float64, Bool]:
+    """Check the time lost to failures and kills, and that no job was stopped after its work.
+
+    Return the service that each interval loses, and the jobs for which this is certain: rounding
+    may decide whether a checkpoint was complete.
+    """
+    every_us = case.trace.checkpoint_every_us
+    every = np.zeros(len(done)) if every_us is None else every_us[case.job].astype(np.float64)
+    stops = case.is_hit | case.is_killed
+    periods = np.divide(done, every, out=np.zeros(len(done)), where=every > 0)
+    lost = np.where(stops, done - np.floor(periods) * every, 0.0)
+    nearest = np.rint(periods)
+    is_open = stops & (nearest > 0) & (np.abs(done - nearest * every) < tolerance[case.job])
+    certain: Bool = case.per_job(is_open.astype(np.int64)) == 0
+    if not certain.all():
+        count = np.count_nonzero(~certain)
+        case.notes.append(
+            f"rates: unchecked are {count:,} jobs that stopped too close to a checkpoint"
+        )
+    share = np.divide(lost, done, out=np.zeros(len(done)), where=done > 0)
+    ran_us = np.maximum(case.lasts_us - case.restart_us, 0)
+    lost_us = case.per_job(np.rint(ran_us * share).astype(np.int64))
+    rounded = case.per_job((lost < done).astype(np.int64) * stops)
+    claimed = case.claimed["lost_us"]
+    case.report(
+        "wrong lost_us",
+        certain & (np.abs(claimed - lost_us) > rounded),
+        lambda j: f"job {j}: {claimed[j]}, the log has {lost_us[j]}",
+    )
+    reached = (case.before(done - lost) + done)[case.closes]
+    last = case.job[case.closes]
+    case.report(
+        "goes on after its work",
+        (certain & ~case.finished)[last] & (reached > (work + tolerance)[last]),
+        lambda i: f"job {last[i]} did {reached[i]:.3f} us of {work[last[i]]:.0f} us",
+    )
+    return lost, certain
 
 
 class _Sweep:

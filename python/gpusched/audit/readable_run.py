@@ -9,11 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpusched.audit.downtimes import NEVER, outage_rows
 from gpusched.base.arrays import AnyArray, Float64, Int64
-from gpusched.reference import Graph, GraphStage, Job, Network, Profile, Samples, Throughputs
+from gpusched.reference import (
+    Graph,
+    GraphStage,
+    Job,
+    Network,
+    Outage,
+    Profile,
+    Samples,
+    Throughputs,
+)
 
 if TYPE_CHECKING:
     from gpusched.model.cluster import Cluster
+    from gpusched.model.outages import Outages
     from gpusched.traces.workload import Trace
 
 _BYTES_PER_S = 1e9 / 8  # of one Gbit/s
@@ -36,11 +47,12 @@ def jobs_of(trace: Trace, which: AnyArray | slice, predicted: str, speed: str) -
 
     for name in (
         "submit_us", "service_us", "gpus", "weight", "checkpoint_us", "restart_us", "share_milli",
-        "cpu_milli", "memory_mib", "value", "min_gpus", "gpus_per_node",
+        "cpu_milli", "memory_mib", "value", "min_gpus", "gpus_per_node", "checkpoint_every_us",
+        "checkpoint_write_us",
     ):  # fmt: skip
         add(name, getattr(trace, name))
-    for name in ("estimate_us", "deadline_us"):
-        add(name, getattr(trace, name), lambda us: None if us < 0 else us)
+    for name in ("estimate_us", "deadline_us", "time_limit_us", "max_requeues"):
+        add(name, getattr(trace, name), lambda value: None if value < 0 else value)
     if predicted != "service_us":
         add("predicted_us", getattr(trace, predicted))
     add("max_gpus", trace.max_gpus, lambda most: None if most >= 2**31 - 1 else most)
@@ -109,6 +121,14 @@ def servers_of(cluster: Cluster) -> list[tuple[int, str]]:
     """Return (GPUs, GPU type) of each server."""
     types = [cluster.gpu_types[index] for index in cluster.server_type.tolist()]
     return list(zip(cluster.server_gpus.tolist(), types, strict=True))
+
+
+def outages_of(outages: Outages | None, cluster: Cluster) -> list[Outage]:
+    """Return the failures and drains of servers."""
+    return [
+        Outage(server, start_us, None if end_us == NEVER else end_us, "drain" if kind else "fail")
+        for server, start_us, end_us, kind in outage_rows(outages, cluster)
+    ]
 
 
 def room_of(cluster: Cluster) -> list[tuple[int | None, int | None]]:

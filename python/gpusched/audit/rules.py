@@ -34,7 +34,7 @@ def _attained_us(case: Case) -> Int64:
 
 
 def _remaining_us(case: Case) -> Int64 | None:
-    """Return the remaining service at each start as the policy sees it, microseconds.
+    """Return the remaining run time at each start as the policy sees it, microseconds.
 
     None if services are unknown, or not counted in whole ticks.
     """
@@ -42,7 +42,10 @@ def _remaining_us(case: Case) -> Int64 | None:
     if predicted is None or not case.flags.is_steady:
         return None
     service = case.trace.service_us[case.job]
-    left = service + case.rule.overrun_us + case.before(case.added_us) - _attained_us(case)
+    if case.has_faults:
+        left = case.progress.due_us
+    else:
+        left = service + case.rule.overrun_us + case.before(case.added_us) - _attained_us(case)
     truly = np.maximum(left, 1) + (predicted[case.job] - service)
     remaining: Int64 = np.maximum(truly, 1)
     return remaining

@@ -76,6 +76,19 @@ def numbered(values: AnyArray) -> tuple[Int64, Int64]:
     return np.flatnonzero(is_there) + low, number_of[place]
 
 
+def exact_dot(weights: Int64, values: Int64) -> int:
+    """Sum the products without overflow or rounding.
+
+    Parameters
+    ----------
+    weights, values
+        0 or more; the sum of the weights is below 2**46.
+    """
+    if float(np.dot(weights.astype(np.float64), values.astype(np.float64))) < 2.0**62:
+        return int(np.dot(weights, values))
+    return (exact_dot(weights, values >> 16) << 16) + int(np.dot(weights, values & 0xFFFF))
+
+
 def nearest_rank(ordered: AnyArray, percent: float) -> float:
     """Return the nearest-rank percentile of a sorted array.
 

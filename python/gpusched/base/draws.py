@@ -15,6 +15,8 @@ THROUGHPUTS: Final = 103
 ARRIVALS: Final = 104
 SAMPLES: Final = 105
 """Streams of workloads; those of the core are below 100."""
+FAILURES: Final = 32
+"""Stream of drawn failures."""
 
 _GOLDEN: Final = 0x9E3779B97F4A7C15
 _WORD: Final = 2**64
@@ -42,17 +44,17 @@ def _integer(seed: Any) -> int:
     return int(seed)
 
 
-def uniform(seed: int, stream: int, rows: Int64) -> Float64:
+def uniform(seed: int, stream: int, rows: Int64, counter: int = 0) -> Float64:
     """Draw one number in [0, 1) with 53 bits for each of ``rows``.
 
     The same row draws the same number in any selection of rows. This is the counter-based
-    generator of the core (the finaliser of SplitMix64, Steele, Lea and Flood 2014) at counter 0.
+    generator of the core (the finaliser of SplitMix64, Steele, Lea and Flood 2014).
     """
     state = _mix((seed + _GOLDEN) % _WORD)
     state = _mix((state + stream * _GOLDEN + _GOLDEN) % _WORD)
-    golden = np.uint64(_GOLDEN)
-    bits = _mixed(rows.astype(np.uint64) * golden + np.uint64((state + _GOLDEN) % _WORD))
-    bits = _mixed(bits + golden)
+    state = (state + _GOLDEN) % _WORD
+    bits = _mixed(rows.astype(np.uint64) * np.uint64(_GOLDEN) + np.uint64(state))
+    bits = _mixed(bits + np.uint64((counter + 1) * _GOLDEN % _WORD))
     numbers: Float64 = (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return numbers
 

@@ -25,6 +25,7 @@ from gpusched.cli.options import (
     AnswerOptions,
     ClusterOptions,
     GanttOptions,
+    OutageOptions,
     RunOptions,
     ShownOptions,
     WorkloadOptions,
@@ -36,7 +37,7 @@ from gpusched.cli.options import (
     split_names,
 )
 from gpusched.cli.progress import ProgressDisplay
-from gpusched.cli.workload import Workload, generated, load_workload
+from gpusched.cli.workload import Workload, generated, load_outages, load_workload, outages_told
 from gpusched.plugins.policy import Policy
 from gpusched.prediction.choose import for_trace
 from gpusched.reporting.notes import caption, footnotes, remarks
@@ -56,6 +57,8 @@ gpusched compare jobs.csv --servers 64 --gpus-per-server 8
 
 gpusched compare jobs.csv -p fifo,srtf -p 2d-las:preset=lucid
 
+gpusched compare jobs.csv -p fifo,srtf --mtbf 30d --repair 4h
+
 gpusched compare jobs.csv -p fifo,srtf --losers --by gpus
 
 gpusched compare jobs.csv --load 0.8 --json | jq .results[0].mean_jct_s
@@ -67,6 +70,7 @@ def compare(
     *,
     workload: WorkloadOptions,
     servers: ClusterOptions,
+    failures: OutageOptions,
     policies: list[str] | None = in_panel(
         RUN, "A,B:KEY=VALUE,...", None,
         "Policies with their parameters; see [bold]gpusched policies[/]. May be repeated. "
@@ -76,7 +80,8 @@ def compare(
     seeds: int | None = in_panel(
         RUN, "N", None,
         "Number of generated workloads, from --seed on; more than one adds confidence intervals. "
-        f"Default: {SEEDS} without TRACE; 1 with --by, --price, --losers, --graphs or --gantt.",
+        f"Default: {SEEDS} without TRACE; 1 with --by, --price, --losers, --graphs, --gantt or "
+        "--outages.",
         min=1,
     ),
     threads: int | None = in_panel(
@@ -113,6 +118,7 @@ def compare(
     single = {
         "TRACE": bool(trace), "--by": groupings, "--price": prices is not None,
         "--losers": before, "--graphs": workload.graphs, "--gantt": timeline.gantt,
+        "--outages": failures.outages,
     }  # fmt: skip
     of_one = [name for name, given in single.items() if given]
     if seeds is None:
@@ -120,14 +126,18 @@ def compare(
     if seeds > 1:
         if of_one:
             raise ValueError(f"--seeds: {of_one[0]} needs a single workload; use --seeds 1")
-        _over_seeds(labels, seeds, workload, servers, how, speed, threads, out, wide, shown)
+        _over_seeds(
+            labels, seeds, workload, servers, failures, how, speed, threads, out, wide, shown
+        )
         return
     targets = ("report.html", "jobs.parquet")
     window_s = timeline.window_s()
     with ProgressDisplay() as display:
         display.stage("reading the trace" if trace else "generating the workload")
         loaded = load_workload(trace, workload, servers, speed=speed, seed=how.seed)
-        inputs = read_files(trace, workload, servers.cluster)
+        outages = load_outages(failures, loaded, servers.cluster, how.seed)
+        assumptions = (*loaded.assumptions, *outages_told(outages))
+        inputs = read_files(trace, workload, servers.cluster, failures.outages)
         prepare_folder(out, targets, inputs)  # fail before an hour of runs, not after
         display.runs(labels)
         interrupted = False
@@ -139,6 +149,7 @@ def compare(
                     labels,
                     **how.settings,
                     speed=speed,
+                    outages=outages,
                     max_intervals=how.max_intervals,
                     threads=threads,
                     progress=display.update,
@@ -162,16 +173,16 @@ def compare(
         if files:
             with ProgressDisplay() as display:
                 display.stage("writing the report")
-                _write(every, files, loaded.assumptions, window_s)
+                _write(every, files, assumptions, window_s)
     finally:  # shown last, as a reader may have seen enough; and though the disk is full
         if shown.is_json:
             written = {name: str(path) for name, path in files.items()}
-            extra = {"assumptions": list(loaded.assumptions), "files": written}
+            extra = {"assumptions": list(assumptions), "files": written}
             answered = {} if answers is None else answers.values(comparison)
             show_json(comparison.to_dict() | answered | extra)
         elif comparison.results:
             show_lines(caption(comparison))
-            show_lines(loaded.assumptions, style="yellow")
+            show_lines(assumptions, style="yellow")
             if answers:
                 answers.show(comparison)
             else:
@@ -195,6 +206,7 @@ def _over_seeds(
     seeds: int,
     workload: WorkloadOptions,
     servers: ClusterOptions,
+    failures: OutageOptions,
     how: RunOptions,
     speed: str | None,
     threads: int | None,
@@ -217,7 +229,7 @@ def _over_seeds(
         {
             "name": "compare",
             "title": f"{first.trace.name}, {plural(seeds, 'seed')}",
-            "traces": [generated(workload)],
+            "traces": [generated(workload) | failures.drawn],
             "clusters": [first.cluster],
             "seeds": list(range(how.seed, how.seed + seeds)),
             "policies": labels,
@@ -256,7 +268,7 @@ def _over_seeds(
             }
             show_json(plain(result) | told)
         else:
-            show_lines(_caption(first, seeds, how))
+            show_lines(_caption(first, seeds, how, failures.drawn))
             show_lines(first.assumptions, style="yellow")
             show_overview(result, all_metrics() if wide else None, has_notes=False)
             show_comparison(compared)
@@ -266,7 +278,7 @@ def _over_seeds(
         raise typer.Exit(1)
 
 
-def _caption(first: Workload, seeds: int, how: RunOptions) -> list[str]:
+def _caption(first: Workload, seeds: int, how: RunOptions, drawn: Mapping[str, float]) -> list[str]:
     """Describe the generated workload and the part that is measured."""
     trace, cluster = first.trace, first.cluster
     paid = (
@@ -275,12 +287,18 @@ def _caption(first: Workload, seeds: int, how: RunOptions) -> list[str]:
         else f", a restart costs {duration(trace.restart_us[0] / US_PER_S)}"
     )
     warm_up = f"{WARM_UP} of the jobs are" if how.warm_up is None else f"{duration(how.warm_up)} is"
-    return [
+    lines = [
         f"{trace.name}: {seeds} times {plural(len(trace), 'job')}, seeds {how.seed} to "
         f"{how.seed + seeds - 1}, load {trace.offered_load(cluster.num_gpus):.2f}; the first "
         f"{warm_up} not measured",
         f"{cluster}, placement {how.placement}, predictor {for_trace(how.predictor, trace)}{paid}",
     ]
+    if drawn:
+        lines.append(
+            f"servers fail every {duration(drawn['mtbf_s'])} on average, repair takes "
+            f"{duration(drawn['repair_s'])} (exponential, drawn with the seed of each run)"
+        )
+    return lines
 
 
 def _baseline(labels: Sequence[str], baseline: str | None) -> str:

@@ -10,6 +10,7 @@ from gpusched.base.units import seconds_of
 from gpusched.cli.console import show_json, show_lines, show_table
 from gpusched.cli.options import (
     CLUSTER,
+    LIMITS,
     RUN,
     SEED,
     ClusterOptions,
@@ -51,7 +52,8 @@ def fidelity(
     ),
     *,
     workload: Annotated[
-        WorkloadOptions, without("load", "profiles", "graphs", "throughputs", "deadlines")
+        WorkloadOptions,
+        without(*LIMITS, "load", "profiles", "graphs", "throughputs", "deadlines"),
     ],
     servers: str | None = in_panel(
         CLUSTER, "N,N,...", None,

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_type_hint
 import msgspec
 import typer
 
-from gpusched.base.defaults import GPUS_PER_SERVER, MAX_LOAD, NUM_SERVERS
+from gpusched.base.defaults import GPUS_PER_SERVER, MAX_LOAD, NUM_SERVERS, REPAIR_S
 from gpusched.base.replacing import check_folder, check_target, refuse_inputs
 from gpusched.base.suggest import nearest
 from gpusched.base.tables import FORMATS
@@ -195,6 +195,29 @@ class WorkloadOptions:
         "restart_s. Default: as in TRACE; 0 without the column.",
         parser=seconds_of,
     )  # fmt: skip
+    time_limit: float | None = in_panel(
+        WORKLOAD, "TIME", None,
+        "Time after which a run of a job is ended, such as [bold]24h[/], for jobs without a "
+        "time_limit_s. Default: as in TRACE; none without the column.",
+        parser=seconds_of,
+    )  # fmt: skip
+    checkpoint_every: float | None = in_panel(
+        WORKLOAD, "TIME", None,
+        "Work of each job between two checkpoints, such as [bold]30m[/]; replaces the column "
+        "checkpoint_every_s. Default: as in TRACE; no checkpoints without the column.",
+        parser=seconds_of,
+    )  # fmt: skip
+    checkpoint_write: float | None = in_panel(
+        WORKLOAD, "TIME", None,
+        "Time to write a checkpoint, such as [bold]10s[/]; replaces the column "
+        "checkpoint_write_s. Default: as in TRACE; 0 without the column.",
+        parser=seconds_of,
+    )  # fmt: skip
+    max_requeues: int | None = in_panel(
+        WORKLOAD, "N", None,
+        "Failures of servers after which a job waits again; the next one ends it. Replaces the "
+        "column max_requeues. Default: as in TRACE; no limit without the column.", min=0,
+    )  # fmt: skip
     profiles: str | None = in_panel(
         WORKLOAD, f"FILE|{ZOO}", None,
         "Profiles (the cost of an iteration) in TOML or JSON, or the built-in ones. A job has the "
@@ -249,6 +272,16 @@ class WorkloadOptions:
     )  # fmt: skip
 
     @property
+    def limits(self) -> dict[str, Any]:
+        """The values of columns for all jobs."""
+        return {
+            "time_limit_s": self.time_limit,
+            "checkpoint_every_s": self.checkpoint_every,
+            "checkpoint_write_s": self.checkpoint_write,
+            "max_requeues": self.max_requeues,
+        }
+
+    @property
     def columns(self) -> dict[str, str]:
         """The file's column names."""
         return pairs("--column", self.column)
@@ -271,9 +304,11 @@ class WorkloadOptions:
         return ""
 
 
+LIMITS: Final = ("time_limit", "checkpoint_every", "checkpoint_write", "max_requeues")
 TraceOptions = Annotated[
     WorkloadOptions,
     without(
+        *LIMITS,
         "jobs",
         "load",
         "restart",
@@ -377,6 +412,46 @@ class ClusterOptions:
 
         gpus = self.gpus_per_server or GPUS_PER_SERVER
         return self.connected(Cluster.uniform(servers, gpus, gpu_type))
+
+
+@dataclass(frozen=True)
+class OutageOptions:
+    """When servers are down."""
+
+    outages: Path | None = in_panel(
+        CLUSTER, "FILE", None,
+        "Outages of servers: CSV, Parquet or TOML with server (from 0), start_s and end_s (dates, "
+        "or seconds after the first submission) and kind (fail or drain), or "
+        "[bold]sacctmgr list event -P[/] with --cluster from sinfo. Default: none.",
+    )  # fmt: skip
+    mtbf: float | None = in_panel(
+        CLUSTER, "TIME", None,
+        "Mean time between failures of a server, such as [bold]30d[/]: draws exponential "
+        "failures with --seed.", parser=seconds_of,
+    )  # fmt: skip
+    repair: float | None = in_panel(
+        CLUSTER, "TIME", None,
+        f"Mean time to repair a failed server (exponential). Default: {REPAIR_S / 3600:g}h.",
+        parser=seconds_of,
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        if self.outages is not None and self.mtbf is not None:
+            raise ValueError("--mtbf: cannot be combined with --outages")
+        for name in ("mtbf", "repair"):
+            if getattr(self, name) is not None:
+                from gpusched.base.field_checks import check_positive
+
+                check_positive(f"--{name}", getattr(self, name))
+
+    @property
+    def drawn(self) -> dict[str, float]:
+        """Mean times of failures to draw; empty for none."""
+        if self.mtbf is None and self.repair is not None:
+            raise ValueError("--repair: needs --mtbf")
+        if self.mtbf is None:
+            return {}
+        return {"mtbf_s": self.mtbf, "repair_s": REPAIR_S if self.repair is None else self.repair}
 
 
 EqualServers = Annotated[ClusterOptions, only("servers", "gpus_per_server", "cluster")]
@@ -704,13 +779,14 @@ def read_files(
     trace: Sequence[Path] | None = None,
     workload: WorkloadOptions | None = None,
     cluster: Path | None = None,
+    outages: Path | None = None,
 ) -> dict[str, Input]:
     """Return the files that a command reads, keyed by their role."""
     files = [path for path in trace or () if str(path) != "-"]
     read: dict[str, Input] = {
         f"trace {number}" if number > 1 else "trace": path for number, path in enumerate(files, 1)
     }
-    read["cluster"] = cluster
+    read |= {"cluster": cluster, "file of outages": outages}
     if workload is not None:
         read["file of profiles"] = None if workload.profiles == ZOO else workload.profiles
         read["file of throughputs"] = workload.throughputs

@@ -18,6 +18,7 @@ from gpusched.cli.options import (
     AnswerOptions,
     ClusterOptions,
     GanttOptions,
+    OutageOptions,
     RunOptions,
     ShownOptions,
     WorkloadOptions,
@@ -30,7 +31,7 @@ from gpusched.cli.options import (
     split_names,
 )
 from gpusched.cli.progress import ProgressDisplay
-from gpusched.cli.workload import load_workload
+from gpusched.cli.workload import load_outages, load_workload, outages_told
 from gpusched.plugins.policy import Policy
 from gpusched.reporting.notes import caption, remarks
 from gpusched.results.format_registry import schedule_format
@@ -50,6 +51,8 @@ gpusched run jobs.csv --policy easy --report easy.html --gantt 0:86400
 
 gpusched run jobs.csv -p easy --by gpus --by month --price 2.5
 
+gpusched run jobs.csv -p easy --mtbf 30d --repair 4h --checkpoint-every 30m
+
 gpusched run -p fifo --profiles zoo --nic-gbps 25 --intra-gbps 400 --contention shared
 """
 
@@ -63,6 +66,7 @@ def run(
     *,
     workload: WorkloadOptions,
     servers: ClusterOptions,
+    failures: OutageOptions,
     how: RunOptions,
     audit: bool = flag(
         RUN, "Check the schedule independently of the simulator; exit with 1 if a rule is broken.",
@@ -113,7 +117,9 @@ def run(
     with ProgressDisplay() as display:
         display.stage("reading the trace" if trace else "generating the workload")
         loaded = load_workload(trace, workload, servers, speed=speed, seed=how.seed)
-        inputs = read_files(trace, workload, servers.cluster)
+        outages = load_outages(failures, loaded, servers.cluster, how.seed)
+        assumptions = (*loaded.assumptions, *outages_told(outages))
+        inputs = read_files(trace, workload, servers.cluster, failures.outages)
         if out is not None:
             prepare_folder(out, ("result.npz", "jobs.parquet"), inputs)
         if timeline is not None:
@@ -130,6 +136,7 @@ def run(
                 [label],
                 **how.settings,
                 speed=speed,
+                outages=outages,
                 max_intervals=how.max_intervals,
                 progress=display.update,
             )
@@ -158,7 +165,7 @@ def run(
                     from gpusched.reporting.report import write_report
 
                     display.stage("writing the report")
-                    write_report(comparison, report, loaded.assumptions, window_s=window_s)
+                    write_report(comparison, report, assumptions, window_s=window_s)
     finally:  # shown last, as a reader may have seen enough; and though the disk is full
         if shown.is_json:
             summary = comparison.to_dict()
@@ -173,12 +180,12 @@ def run(
             payload |= answered.values(comparison)
             if "cost" in payload:
                 payload["cost"] = payload["cost"][label]
-            payload["assumptions"] = list(loaded.assumptions)
+            payload["assumptions"] = list(assumptions)
             payload["files"] = {name: str(path) for name, path in files.items()}
             show_json(payload)
         else:
             show_lines(caption(comparison))
-            show_lines(loaded.assumptions, style="yellow")
+            show_lines(assumptions, style="yellow")
             answered.show(comparison)
             print("\n".join(story), end="\n" * bool(story))
             if not (answered or story):

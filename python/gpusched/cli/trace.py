@@ -17,6 +17,7 @@ from gpusched.base.wording import duration, plural
 from gpusched.cli.console import remark, show_json, show_lines, show_table
 from gpusched.cli.options import (
     FILES,
+    LIMITS,
     OUTPUT,
     EqualServers,
     Shown,
@@ -272,7 +273,8 @@ def convert(
     ),
     *,
     how: Annotated[
-        WorkloadOptions, without("jobs", "load", "restart", "profiles", "graphs", "throughputs")
+        WorkloadOptions,
+        without(*LIMITS, "jobs", "load", "restart", "profiles", "graphs", "throughputs"),
     ],
 ) -> None:
     """Convert a trace to gpusched's columns or to SWF."""

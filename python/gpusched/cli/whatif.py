@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Final
 
-from gpusched.base.defaults import GPUS_PER_SERVER, MAX_LOAD, NUM_SERVERS, POLICY
+from gpusched.base.defaults import GPUS_PER_SERVER, MAX_LOAD, NUM_SERVERS, POLICY, REPAIR_S
 from gpusched.cli.console import show_json, show_lines, show_table
 from gpusched.cli.fidelity import RESOLUTION, THREADS
 from gpusched.cli.options import (
@@ -15,6 +15,7 @@ from gpusched.cli.options import (
     SEED,
     TRACES,
     ClusterOptions,
+    OutageOptions,
     RunOptions,
     ShownOptions,
     WorkloadOptions,
@@ -22,7 +23,7 @@ from gpusched.cli.options import (
     without,
 )
 from gpusched.cli.progress import ProgressDisplay
-from gpusched.cli.workload import load_workload, remark_rejects
+from gpusched.cli.workload import load_outages, load_workload, remark_rejects
 from gpusched.studies import what_if as study
 from gpusched.studies.fidelity_grades import has_starts
 from gpusched.studies.what_if import parse_changes
@@ -33,6 +34,10 @@ EPILOG: Final = """
 gpusched whatif jobs.csv --servers 64 --base fifo --change policy=easy --change servers=+4
 
 gpusched whatif log.swf --base easy --change estimates=exact --change load=*1.2
+
+gpusched whatif jobs.csv --change mtbf=30d --change time-limit=24h
+
+gpusched whatif jobs.csv --mtbf 30d --repair 4h --change checkpoint-every=30m
 
 gpusched whatif --base fifo --change policy=2d-las:preset=lucid --json | jq .changes
 """
@@ -49,7 +54,9 @@ def whatif(
         "[bold]speed[/] or [bold]contention[/]=NAME; [bold]servers[/] or "
         "[bold]gpus-per-server[/]=12, +4, -4 or +10%; [bold]load[/]=0.9, or a factor "
         "such as *1.2 or +20%; [bold]estimates[/]=exact, or a factor; [bold]restart[/]=60s, "
-        "the restart cost. May be repeated.",
+        "the restart cost; [bold]mtbf[/]=30d, failures of servers, and [bold]repair[/]=4h; "
+        "[bold]time-limit[/]=24h, [bold]checkpoint-every[/]=30m, [bold]checkpoint-write[/]=10s "
+        "and [bold]max-requeues[/]=3 of all jobs. May be repeated.",
     ),
     *,
     workload: Annotated[WorkloadOptions, without("load")],
@@ -60,6 +67,7 @@ def whatif(
         f"job; {NUM_SERVERS} without TRACE.", min=1,
     ),
     others: Annotated[ClusterOptions, without("servers")],
+    failures: OutageOptions,
     how: Annotated[RunOptions, without("seed", "max_intervals")],
     resolution: float = RESOLUTION,
     seed: int = SEED,
@@ -74,7 +82,10 @@ def whatif(
     """
     if not change:
         raise ValueError("--change: at least one is needed, such as --change servers=+4")
-    parse_changes(change)
+    is_drawn = failures.mtbf is not None or any(c.key == "mtbf" for c in parse_changes(change))
+    if failures.repair is not None and not is_drawn:
+        raise ValueError("--repair: needs --mtbf, or --change mtbf=TIME")
+    only_files = replace(failures, mtbf=None, repair=None)
     how, cluster = replace(how, seed=seed), replace(others, servers=servers)
     speed = how.speed_for(workload)
     with ProgressDisplay() as display:
@@ -84,7 +95,9 @@ def whatif(
         finds = cluster.is_open and speed is None and not cluster.has_network
         finds = finds and cluster.type_speeds is None
         finds = finds and has_starts(loaded.trace)
-        assumed = () if finds else loaded.assumptions
+        outages = load_outages(only_files, loaded, others.cluster, seed)
+        notes = () if outages is None else outages.notes
+        assumed = (*(() if finds else loaded.assumptions), *notes)
         display.runs([_PARTS])
         answer = study.whatif(
             loaded.trace,
@@ -93,6 +106,9 @@ def whatif(
             change,
             **how.settings,
             speed=speed,
+            outages=outages,
+            mtbf_s=failures.mtbf,
+            repair_s=REPAIR_S if failures.repair is None else failures.repair,
             gpus_per_server=cluster.gpus_per_server or GPUS_PER_SERVER,
             resolution_s=resolution,
             threads=threads,

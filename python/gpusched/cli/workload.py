@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec.structs import replace
@@ -21,13 +22,17 @@ from gpusched.cli.options import (
     NUM_JOBS,
     ZOO,
     ClusterOptions,
+    OutageOptions,
     WorkloadOptions,
 )
 from gpusched.engine.type_speeds import say_run_times
 from gpusched.model.cluster import Cluster
 from gpusched.model.profiles import JobProfile
 from gpusched.traces.cluster_sizing import assumed_cluster, types_named
-from gpusched.traces.workload import Trace
+from gpusched.traces.workload import Trace, with_limits
+
+if TYPE_CHECKING:
+    from gpusched.model.outages import Outages
 
 _STDIN: Final = "-"
 
@@ -127,10 +132,48 @@ def load_workload(
     if options.restart is not None:
         cost_s = not_negative("--restart", options.restart, MAX_SERVICE_US / US_PER_S)
         made = replace(made, trace=made.trace.with_columns(restart_s=cost_s))
+    made = replace(made, trace=_with_limits(made.trace, options.limits))
     if speed is None:
         said = tuple(say_run_times(made.trace, made.cluster))
         made = replace(made, assumptions=made.assumptions + said)
     return made if due is None else replace(made, trace=made.trace.with_deadlines(**due))
+
+
+def _with_limits(trace: Trace, limits: Mapping[str, Any]) -> Trace:
+    try:
+        return with_limits(trace, **limits)
+    except ValueError as error:
+        found = re.search(r"column '(\w+?)(?:_s)?': (.*?)(?: \(and |$)", str(error))
+        assert found is not None
+        raise ValueError(f"--{found[1].replace('_', '-')}: {found[2]}") from None
+
+
+def load_outages(
+    options: OutageOptions, loaded: Workload, cluster: Path | None, seed: int
+) -> Outages | None:
+    """Read or draw the outages of the options.
+
+    Parameters
+    ----------
+    cluster
+        The file of the cluster, which may have names of servers.
+    """
+    if options.outages is None and not options.drawn:
+        return None
+    from gpusched.base.source import Source
+    from gpusched.traces.formats import slurm_nodes
+    from gpusched.traces.outages import drawn_for, read_outages
+
+    if options.drawn:
+        return drawn_for(loaded.trace, loaded.cluster, **options.drawn, seed=seed)
+    assert options.outages is not None
+    has_names = cluster is not None and slurm_nodes.recognises(Source(cluster))
+    return read_outages(options.outages, names=cluster if has_names else None, trace=loaded.trace)
+
+
+def outages_told(outages: Outages | None) -> tuple[str, ...]:
+    """Describe the outages of a run, a sentence each."""
+    return () if outages is None else (f"outages: {outages}", *outages.notes)
 
 
 def _loaded(
@@ -208,6 +251,7 @@ def generated(options: WorkloadOptions) -> dict[str, Any]:
         "throughputs": options.throughputs,
         "deadlines": None if options.deadlines is None else deadline_options(options.deadlines),
         "restart_s": options.restart,
+        **options.limits,
         "reference_type": options.reference_type,
         **options.format_options,
     }

@@ -34,6 +34,7 @@ from gpusched.engine.saved_run import (
 )
 from gpusched.engine.seams import Chosen, copied, policy_seam
 from gpusched.model.cluster import Cluster
+from gpusched.model.outages import Outages
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.results.result import Result
 from gpusched.results.run_remarks import unserved
@@ -46,7 +47,10 @@ if TYPE_CHECKING:
     from gpusched.prediction.online import OnlineRun
 
 
-EVENTS: Final = ("start", "preempt", "resize", "finish", "reject", "cancel", "instant")
+EVENTS: Final = (
+    "start", "preempt", "resize", "finish", "reject", "cancel", "interrupt", "kill", "fail",
+    "instant",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,9 @@ class SimulationEvent:
     ----------
     what
         ``"start"`` (or resume), ``"preempt"``, ``"resize"``, ``"finish"``, ``"reject"``,
-        ``"cancel"``, or ``"instant"`` after the last event of an instant.
+        ``"cancel"``, ``"interrupt"`` (by a failed server; the job waits again), ``"fail"`` (by one
+        failure too many), ``"kill"`` (at its time limit), or ``"instant"`` after the last event of
+        an instant.
     time_s
         Time, seconds.
     job
@@ -155,7 +161,8 @@ class Simulation:
 
     Parameters
     ----------
-    trace, cluster, policy, placement, predictor, speed, contention, seed, verify, max_intervals
+    trace, cluster, policy, placement, predictor, speed, contention, seed, outages, verify,
+    max_intervals
         As for :func:`simulate`. ``auto`` decides by the jobs of ``trace``: if all of them have
         estimates, jobs submitted later need them, too; name ``oracle`` otherwise.
 
@@ -194,12 +201,14 @@ class Simulation:
         speed: str | SpeedChoice | None = None,
         contention: str | ContentionChoice = "none",
         seed: int = 0,
+        outages: Outages | None = None,
         verify: bool = False,
         max_intervals: int | None = None,
     ) -> None:
         ready = Ready(
             trace, cluster, policy=policy, placement=placement, predictor=predictor, speed=speed,
-            contention=contention, seed=seed, verify=verify, max_intervals=max_intervals,
+            contention=contention, seed=seed, outages=outages, verify=verify,
+            max_intervals=max_intervals,
         )  # fmt: skip
         warn(ready.remarks, stacklevel=2)
         self._stand(Course(ready.untouched()), ready, *opened(ready))
@@ -363,7 +372,7 @@ class Simulation:
         ----------
         event
             One of ``"start"``, ``"preempt"``, ``"resize"``, ``"finish"``, ``"reject"``,
-            ``"cancel"`` and ``"instant"``.
+            ``"cancel"``, ``"interrupt"``, ``"fail"``, ``"kill"`` and ``"instant"``.
 
         Returns
         -------

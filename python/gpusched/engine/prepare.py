@@ -7,6 +7,7 @@ import copyreg
 import dataclasses
 import threading
 import time
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +22,8 @@ from gpusched.base.field_checks import check_integer
 from gpusched.base.memory import check_fits
 from gpusched.base.progress import OnProgress
 from gpusched.base.supervision import Cancelled, supervised
+from gpusched.base.ticks import US_PER_S
+from gpusched.base.wording import duration, plural
 from gpusched.engine.seams import (
     Chosen,
     copied,
@@ -31,6 +34,7 @@ from gpusched.engine.seams import (
 )
 from gpusched.engine.type_speeds import restate_services
 from gpusched.model.cluster import Cluster
+from gpusched.model.outages import Outages, core_outages, outage_remarks
 from gpusched.plugins.identity import PythonObject, identify
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.results.result import Result
@@ -44,7 +48,7 @@ from gpusched.specs.case import (
     job_table,
 )
 from gpusched.specs.fingerprints import fingerprint
-from gpusched.specs.run_spec import RunSpec, TraceSource
+from gpusched.specs.run_spec import OutageSource, RunSpec, TraceSource
 from gpusched.traces.workload import Trace
 
 if TYPE_CHECKING:
@@ -60,8 +64,15 @@ def described(
     seed: int,
     verify: bool = False,
     max_intervals: int | None = None,
+    outages: Mapping[str, Any] | None = None,
 ) -> _core.RunDescription:
-    """Return the description of a run for the core, without its jobs and its cluster."""
+    """Return the description of a run for the core, without its jobs and its cluster.
+
+    Parameters
+    ----------
+    outages
+        See :func:`gpusched.model.outages.core_outages`; None: no outage.
+    """
     return _core.RunDescription(
         policy=policy.native,
         policy_values=policy.parameters,
@@ -75,6 +86,7 @@ def described(
         seed=seed,
         verify=verify,
         **({} if max_intervals is None else {"max_intervals": max_intervals}),
+        **(outages or {}),
     )
 
 
@@ -142,6 +154,32 @@ def check_trace(spec: RunSpec, trace: Trace) -> None:
             f"of the specification: {wanted.name} ({wanted.num_jobs:,} jobs, SHA-256 "
             f"{wanted.sha256[:12]}..., from {wanted.source})"
         )
+
+
+def check_outages(spec: RunSpec, outages: Outages | None) -> None:
+    """Raise a ValueError unless these are the outages of the specification."""
+    found, wanted = OutageSource.of(outages), spec.outages
+    if found and not wanted:
+        raise ValueError("outages: the specification has none")
+    if wanted and (not found or found.sha256 != wanted.sha256):
+        is_there = "other ones than" if found else "missing; the specification has"
+        raise ValueError(
+            f"outages: {is_there} {wanted.num_rows:,} from {wanted.source}, SHA-256 "
+            f"{wanted.sha256[:12]}...; pass them as outages="
+        )
+
+
+def checkpoint_remarks(trace: Trace) -> list[str]:
+    """Warn about checkpoints that take longer than the work between them."""
+    if trace.checkpoint_write_us is None or trace.checkpoint_every_us is None:
+        return []
+    jobs = np.flatnonzero(trace.checkpoint_write_us > trace.checkpoint_every_us)
+    if not len(jobs):
+        return []
+    return [
+        f"{plural(len(jobs), 'job')} with a checkpoint_write_s above checkpoint_every_s (first: "
+        f"row {trace.row[jobs].min()})"
+    ]
 
 
 def named(role: str, text: str) -> str:
@@ -221,6 +259,8 @@ class Ready:
         Its specification, known before it starts.
     policy, placement, speed, contention
         The resolved plug-ins, ready for the core.
+    outages
+        The outages of servers; None if there is none.
     learner
         The predictor that learns during the run; None if there is none.
     predicted
@@ -242,6 +282,7 @@ class Ready:
         speed: str | SpeedChoice | None = None,
         contention: str | ContentionChoice = "none",
         seed: int = 0,
+        outages: Outages | None = None,
         verify: bool = False,
         max_intervals: int | None = None,
     ) -> None:
@@ -249,7 +290,11 @@ class Ready:
             raise TypeError(f"trace: expected a Trace, not {trace!r}")
         if not isinstance(cluster, Cluster):
             raise TypeError(f"cluster: expected a Cluster, not {cluster!r}")
+        if not (outages is None or isinstance(outages, Outages)):
+            raise TypeError(f"outages: expected Outages, not {outages!r}")
         self.verify, self.max_intervals = verify, max_intervals
+        self.outages = outages
+        self._outages = None if outages is None else core_outages(outages, cluster)
         seed = check_seed(seed)
         if max_intervals is not None:
             check_integer("max_intervals", max_intervals, 1, _MOST_INTERVALS)
@@ -258,7 +303,9 @@ class Ready:
         self._given = trace
         trace, self.speed, self.contention = restate_services(trace, cluster, speed, contention)
         self.trace = trace
-        self._unread = unread_models(trace, speed, self.speed)
+        self._unread = (*unread_models(trace, speed, self.speed), *checkpoint_remarks(trace))
+        if outages is not None:
+            self._unread += tuple(outage_remarks(outages, int(trace.submit_us[0])))
         from gpusched.prediction.choose import for_trace, resolve
 
         predictor = for_trace(predictor, trace)
@@ -278,6 +325,7 @@ class Ready:
             speed=str(self.speed),
             contention=str(self.contention),
             python=tuple(thing for thing in known if thing is not None),
+            outages=OutageSource.of(outages),
         )
         self.servers = core_cluster(cluster)
         self._take_jobs()
@@ -373,9 +421,21 @@ class Ready:
             wall_s,
             clairvoyant=self._sees_truth(),
             prediction=report,
+            outages=self.outages,
             is_partial=is_partial,
-            remarks=self._unread,
+            remarks=(*self._unread, *self._outlasts(schedule)),
         )
+
+    def _outlasts(self, schedule: Schedule) -> list[str]:
+        """Warn about a run that is longer than the time for which its failures were drawn."""
+        until_s = None if self.outages is None else self.outages.until_s
+        end_s = int(np.max(schedule.finish_us, initial=0)) / US_PER_S
+        if until_s is None or end_s <= until_s:
+            return []
+        return [
+            f"failures were drawn until {duration(until_s)} only, and the run ends at "
+            f"{duration(end_s)}: no server fails after that"
+        ]
 
     def untouched(self) -> Ready:
         """Return a copy with its Python objects in their current state, for later."""
@@ -429,7 +489,7 @@ class Ready:
         # No frame of this call may hold the description of a Python object: a plug-in that keeps
         # its error, and so these frames, would never be freed.
         chosen = (self.policy, self.placement, self.speed, self.contention)
-        return described(*chosen, self.spec.seed, self.verify, self.max_intervals)
+        return described(*chosen, self.spec.seed, self.verify, self.max_intervals, self._outages)
 
     def _sees_truth(self) -> bool:
         learner = self.learner

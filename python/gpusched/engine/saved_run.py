@@ -20,9 +20,11 @@ from gpusched.base.ticks import MAX_HORIZON_US, us_to_text
 from gpusched.engine.code_digest import versions
 from gpusched.engine.prepare import Ready, check_object, check_same
 from gpusched.engine.seams import Chosen, copied, policy_seam, untouched
+from gpusched.model.outages import Outages
 from gpusched.plugins.identity import PythonObject, identify
 from gpusched.prediction.learner import Header as ModelHeader
 from gpusched.specs.fingerprints import fingerprint
+from gpusched.specs.outage_store import OUTAGE_MEMBERS, outage_members, stored_outages
 from gpusched.specs.run_spec import RunSpec
 from gpusched.traces.trace_store import TRACE_MEMBERS, TraceHeader, stored_trace, trace_members
 from gpusched.traces.workload import Trace
@@ -245,6 +247,7 @@ def store(
         else:
             model, learned = _model_of(first.learner)
     trace_header, arrays = trace_members(first.trace)
+    arrays |= outage_members(first.outages)
     header = RunHeader(
         version=_core.__version__,
         libraries=versions(),
@@ -281,7 +284,9 @@ def restored(
             if array.dtype != np.uint8 or array.ndim != 1:
                 raise ValueError(f"{_PICKLE}{role} does not hold bytes")
             pickles[role] = array.tobytes()
-        left = {name for name in arrays if not name.startswith((_MODEL, _PICKLE))} - TRACE_MEMBERS
+        outages = stored_outages(header.spec, arrays)
+        left = {name for name in arrays if not name.startswith((_MODEL, _PICKLE))}
+        left -= TRACE_MEMBERS | OUTAGE_MEMBERS
         if left:
             raise ValueError(f"unexpected entry {min(left)}")
     if header.version != _core.__version__:
@@ -296,7 +301,7 @@ def restored(
             "code; if you trust the source of the file, pass trust_python=True"
         )
     with naming(path, "not a readable gpusched run"):
-        return header, _course(header, trace, learned, pickles)
+        return header, _course(header, trace, outages, learned, pickles)
 
 
 def _behind(prefix: str, arrays: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
@@ -343,6 +348,7 @@ def reached_by(run: _core.Run, online: OnlineRun | None, clock_us: int) -> str:
 def _course(
     header: RunHeader,
     trace: Trace,
+    outages: Outages | None,
     learned: dict[str, AnyArray],
     pickles: Mapping[str, bytes],
 ) -> Course:
@@ -361,6 +367,7 @@ def _course(
         speed=spec.speed,
         contention=spec.contention,
         seed=spec.seed,
+        outages=outages,
         verify=header.verify,
         max_intervals=header.max_intervals,
     )

@@ -10,8 +10,16 @@ from gpusched import _core
 from gpusched.base.defaults import POLICY
 from gpusched.base.progress import OnProgress
 from gpusched.base.run_warning import warn
-from gpusched.engine.prepare import Ready, check_same, check_trace, named, untrained
+from gpusched.engine.prepare import (
+    Ready,
+    check_outages,
+    check_same,
+    check_trace,
+    named,
+    untrained,
+)
 from gpusched.model.cluster import Cluster
+from gpusched.model.outages import Outages
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.results.result import Result
 from gpusched.results.run_remarks import unserved
@@ -32,6 +40,7 @@ def simulate(
     speed: str | SpeedChoice | None = None,
     contention: str | ContentionChoice = "none",
     seed: int = 0,
+    outages: Outages | None = None,
     verify: bool = False,
     max_intervals: int | None = None,
     progress: OnProgress | None = None,
@@ -62,6 +71,11 @@ def simulate(
         How jobs share a link, see :func:`gpusched.contentions`.
     seed
         Seed of random orders and placements, 0 to 2**64 - 1. Equal arguments give equal digests.
+    outages
+        When servers fail or are drained, see :func:`gpusched.read_outages` and
+        :func:`gpusched.generate_outages`. A job on a server that fails ends its run and waits
+        again; it goes on from its last checkpoint (``checkpoint_every_s`` of the trace), else from
+        the start. None: never.
     verify
         Let the core recompute all rates after each instant and compare them bit by bit with its
         own: slow, for finding faults. Only speeds other than ``"fixed"`` have rates.
@@ -115,7 +129,8 @@ def simulate(
     """
     ready = Ready(
         trace, cluster, policy=policy, placement=placement, predictor=predictor, speed=speed,
-        contention=contention, seed=seed, verify=verify, max_intervals=max_intervals,
+        contention=contention, seed=seed, outages=outages, verify=verify,
+        max_intervals=max_intervals,
     )  # fmt: skip
     warn(ready.remarks, stacklevel=2)
     return _told(ready.run(progress, stop))
@@ -140,6 +155,7 @@ def run(
     policy: Policy | _core.Order | _core.Scheduler | None = None,
     placement: PlacementChoice | _core.Placement | None = None,
     predictor: Predictor | None = None,
+    outages: Outages | None = None,
     verify: bool = False,
     max_intervals: int | None = None,
     progress: OnProgress | None = None,
@@ -155,6 +171,8 @@ def run(
         Its jobs; the specification only has their SHA-256.
     policy, placement, predictor
         Objects that it cannot name: those written in Python, and trained predictors.
+    outages
+        Its outages; the specification only has their SHA-256.
     verify, max_intervals, progress, stop
         As for :func:`gpusched.simulate`.
 
@@ -166,8 +184,8 @@ def run(
     Raises
     ------
     ValueError
-        If the trace differs, a Python object is missing or differs in code or state from the one
-        in the specification, or as for :func:`gpusched.simulate`.
+        If the trace or the outages differ, a Python object is missing or differs in code or state
+        from the one in the specification, or as for :func:`gpusched.simulate`.
     TypeError
         If an argument has the wrong type.
     Cancelled, InvariantError, LogLimitError, KeyboardInterrupt
@@ -192,6 +210,7 @@ def run(
     if not isinstance(trace, Trace):
         raise TypeError(f"trace: expected a Trace, not {trace!r}")
     check_trace(spec, trace)
+    check_outages(spec, outages)
     ready = Ready(
         trace,
         spec.cluster,
@@ -201,6 +220,7 @@ def run(
         speed=spec.speed,
         contention=spec.contention,
         seed=spec.seed,
+        outages=outages,
         verify=verify,
         max_intervals=max_intervals,
     )

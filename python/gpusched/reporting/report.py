@@ -23,7 +23,7 @@ from gpusched.reporting.charts.breakdowns import (
 from gpusched.reporting.charts.distributions import jct_cdf, slowdown_cdf, wait_cdf
 from gpusched.reporting.charts.highlights import best, chosen, comparison_of, highlighted, marked
 from gpusched.reporting.charts.occupancy import servers
-from gpusched.reporting.charts.over_time import ALLOCATION, POINTS, QUEUE, contention, strips
+from gpusched.reporting.charts.over_time import ALLOCATION, DOWN, POINTS, QUEUE, contention, strips
 from gpusched.reporting.charts.timeline import MOST_BARS, first_of, gantt, knows_servers
 from gpusched.reporting.notes import caption, footnotes, policy_name, remarks
 from gpusched.reporting.page import render
@@ -164,7 +164,9 @@ def _job_charts(comparison: Comparison) -> Iterator[Any]:
 
 
 def _over_time(comparison: Comparison) -> list[Any]:
-    charts = strips(comparison, partial(_series, comparison), POINTS, [ALLOCATION, QUEUE])
+    fails = any(result.outages is not None for result in comparison.results.values())
+    shown = [ALLOCATION, *([DOWN] if fails else []), QUEUE]
+    charts = strips(comparison, partial(_series, comparison), POINTS, shown)
     return [*charts, contention(comparison)] if _has_contention(comparison) else charts
 
 
@@ -173,7 +175,9 @@ def _series(comparison: Comparison, result: Result) -> Series:
     first = chosen(comparison)
     if first is not None and result is comparison.results[first]:
         return result.series
-    return series_of(result.trace, result.schedule, result.intervals)
+    return series_of(
+        result.trace, result.schedule, result.intervals, result.cluster, result.outages
+    )
 
 
 def _mapped(comparison: Comparison) -> Comparison:
@@ -203,7 +207,8 @@ def write_report(
     It has the conclusion, the table of metrics, the distributions of JCT and wait, both by number
     of GPUs and by user, tables of waits by these and by queue, group, type and month, allocation
     and queue over time (with shared links also slowdowns and jobs per link), the servers over time
-    and a window of the timeline, rejected rows and warnings, settings, version and digests. No
+    and a window of the timeline, rejected rows and warnings, settings, version and digests. If a
+    run has outages, time limits or checkpoints, a section has the metrics of failures. No
     chart has more than 2,000 rows, however many jobs there are; captions say how points were
     thinned. :mod:`gpusched.plot` draws the charts one by one.
 
@@ -274,6 +279,7 @@ def render_report(
         headline=headline(comparison),
         caption=[*caption(comparison), *assumptions],
         metrics=metrics_table(comparison),
+        failures=metrics_table(comparison, of_failures=True),
         footnotes=paragraphs(footnotes(comparison), "footnote"),
         labels=list(marked(comparison)),
         highlighted=highlighted(comparison),

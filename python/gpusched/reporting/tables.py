@@ -17,7 +17,8 @@ from gpusched.reporting.notes import (
     SEES_TRUTH,
     is_approximate,
 )
-from gpusched.results.shown_metrics import MARK, Column, columns
+from gpusched.results.metric_registry import OF_FAILURES, Metric
+from gpusched.results.shown_metrics import MARK, Column, all_metrics, columns, main_metrics
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result
@@ -36,10 +37,18 @@ _TITLES: Final = {
 }  # fmt: skip
 
 
-def metrics_table(comparison: Comparison) -> str:
-    """Return a row per policy; buttons in the headings sort them."""
+def metrics_table(comparison: Comparison, *, of_failures: bool = False) -> str:
+    """Return a row per policy; buttons in the headings sort them.
+
+    Parameters
+    ----------
+    of_failures
+        Whether to show the metrics of failures, and an empty text if no run has them.
+    """
     rows = list(comparison.summaries.values())
-    shown = columns(rows)
+    shown = columns(rows, _metrics(of_failures=of_failures))
+    if of_failures and not shown:
+        return ""
     head = map(_heading, shown)
     best = chosen(comparison) if len(comparison.results) > 1 else None
     body = []
@@ -47,7 +56,14 @@ def metrics_table(comparison: Comparison) -> str:
         cells = (_cell(c, index, rows[index].get(c.metric.key)) for c in shown)
         name = policy_html(label, result, is_best=label == best)
         body.append(row(name, cells, ' class="chosen"' if label == best else ""))
-    return grid("metrics of each policy", [sorting("policy"), *head], body, ' id="metrics"')
+    what, attributes = ("failures", "") if of_failures else ("metrics", ' id="metrics"')
+    return grid(f"{what} of each policy", [sorting("policy"), *head], body, attributes)
+
+
+def _metrics(*, of_failures: bool) -> list[Metric]:
+    """Return the main metrics, or all of failures, which have a section of their own."""
+    known = all_metrics() if of_failures else main_metrics()
+    return [metric for metric in known if (metric.group == OF_FAILURES) == of_failures]
 
 
 def policy_html(label: str, result: Result, *, is_best: bool = False) -> str:
@@ -149,7 +165,8 @@ def _percentiles(of: dict[str, Any] | None) -> str:
 
 def definitions(comparison: Comparison) -> str:
     """Return the definitions of the table's metrics."""
-    shown = [column.metric for column in columns(comparison.summaries.values())]
+    every = [*_metrics(of_failures=False), *_metrics(of_failures=True)]
+    shown = [column.metric for column in columns(comparison.summaries.values(), every)]
     terms = "".join(f"<dt>{escape(m.label)}</dt><dd>{escape(m.summary)}</dd>" for m in shown)
     return f"<dl>{terms}</dl>"
 

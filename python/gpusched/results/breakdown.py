@@ -225,6 +225,12 @@ def breakdown(
         **jcts,
         "gpu_hours": sums(codes, gpu_us, size) / US_PER_H,
     }
+    if len(failures := result.schedule.failures):
+        some = slice(None) if window is None else counted
+        num_failures = sums(codes, failures[some], size)
+        held_s = us_to_seconds(sums(codes, result.schedule.held_us[some], size))
+        columns["num_failures"] = num_failures.astype(np.int64)
+        columns["mttf_s"] = held_s / np.where(num_failures > 0, num_failures, np.nan)
     frame = polars.DataFrame(columns, nan_to_null=True).filter(polars.col("num_jobs") > 0)
     if groups.is_ordered:
         return frame

@@ -13,12 +13,14 @@ from gpusched.base.arrays import AnyArray, Float64, Int64
 from gpusched.base.suggest import nearest
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.units import WHOLE_GPU
+from gpusched.schedules.down_times import held_milli
 from gpusched.schedules.schedule import UNFINISHED, Schedule
 
 if TYPE_CHECKING:
     import polars
 
     from gpusched.model.cluster import Cluster
+    from gpusched.model.outages import Outages
     from gpusched.specs.run_spec import RunSpec
     from gpusched.traces.workload import Trace
 
@@ -65,14 +67,7 @@ class Holdings:
 
 def row_gpus(trace: Trace, rows: Mapping[str, AnyArray]) -> Float64:
     """Return the GPUs of each row of an interval log, float64; a GPU share counts as a fraction."""
-    job = rows["job"]
-    held = np.bitwise_count(rows["mask"]).astype(np.float64)
-    pooled = rows["server"] < 0
-    if pooled.any():
-        held[pooled] = trace.gpus[job[pooled]]
-    if trace.share_milli is not None:
-        held *= trace.share_milli[job] / WHOLE_GPU
-    return held
+    return held_milli(trace, rows) / WHOLE_GPU
 
 
 def _row_gpu_us(trace: Trace, rows: Mapping[str, AnyArray]) -> Float64:
@@ -123,6 +118,8 @@ class RunLog(Protocol):
     def schedule(self) -> Schedule: ...
     @property
     def intervals(self) -> Mapping[str, AnyArray]: ...
+    @property
+    def outages(self) -> Outages | None: ...
     @property
     def is_fixed(self) -> bool: ...
     @property

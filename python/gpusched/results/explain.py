@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -16,16 +17,22 @@ from gpusched.base.ticks import US_PER_S
 from gpusched.base.units import WHOLE_GPU
 from gpusched.base.wording import duration, plural
 from gpusched.results.cost import row_gpus, sums
+from gpusched.schedules.down_times import down_rows, struck
 from gpusched.schedules.schedule import (
+    CANCELLED,
+    FAILED,
     FINISHED,
+    KILLED,
     REJECT_REASONS,
     REJECTED,
     whole_intervals,
     widths_of,
 )
+from gpusched.schedules.series import FAIL, INTERRUPT, KILL, intervals_ended
 
 if TYPE_CHECKING:
     from gpusched.model.cluster import Cluster
+    from gpusched.model.outages import Outages
     from gpusched.results.cost import RunLog
     from gpusched.traces.workload import Trace
 
@@ -77,8 +84,10 @@ def _named(trace: Trace, name: str) -> int:
 RUNNING: Final = "running"
 EARLIER: Final = "earlier"
 LATER: Final = "later"
-SIDES: Final = (RUNNING, EARLIER, LATER)
-"""GPUs held since before the wait, or taken in it by jobs submitted earlier or later."""
+DOWN: Final = "down"
+SIDES: Final = (RUNNING, EARLIER, LATER, DOWN)
+"""GPUs held since before the wait, or taken in it by jobs submitted earlier or later, or down."""
+_NO_JOB: Final = -1
 # GPU shares are sums of thousandths.
 _ROUNDING: Final = 1e-6
 
@@ -120,7 +129,7 @@ class Wait:
     free_at_begin, holders_at_begin
         How many of those were free when the wait began, and how many jobs held the rest.
     shares
-        Shares of their GPU time that were held, by :data:`SIDES`.
+        Shares of their GPU time that were held or down, by :data:`SIDES`.
     holders
         The jobs that held them, largest share first.
     short_us
@@ -135,6 +144,8 @@ class Wait:
         Mean number of free GPUs that it may not use.
     gpus_per_node
         GPUs that it needs on each server; 0: any.
+    down_at_begin
+        How many of those that it may use were down when the wait began.
     """
 
     begin_us: int
@@ -150,6 +161,7 @@ class Wait:
     is_wide: bool
     free_of_others: float
     gpus_per_node: int = 0
+    down_at_begin: float = 0.0
 
     @property
     def length_us(self) -> int:
@@ -158,7 +170,7 @@ class Wait:
 
     @property
     def free_share(self) -> float:
-        """The share of the GPU time that was free."""
+        """The share of the GPU time that was neither held nor down."""
         return max(0.0, 1.0 - sum(self.shares.values()))
 
     @property
@@ -174,11 +186,26 @@ class Waits:
     ----------
     rows
         The interval log, as :attr:`gpusched.Result.intervals`.
+    outages
+        The outages of servers.
     """
 
     def __init__(
-        self, trace: Trace, cluster: Cluster, rows: Mapping[str, AnyArray], job: int
+        self,
+        trace: Trace,
+        cluster: Cluster,
+        rows: Mapping[str, AnyArray],
+        job: int,
+        outages: Outages | None = None,
     ) -> None:
+        gpus, since_us = row_gpus(trace, rows), _since_us(rows)
+        if outages is not None:
+            down = down_rows(trace, cluster, rows, outages)
+            down["job"] = np.full(len(down["milli"]), _NO_JOB)
+            gpus = np.concatenate((gpus, down["milli"] / WHOLE_GPU))
+            since_us = np.concatenate((since_us, down["start_us"]))
+            names = ("job", "start_us", "end_us", "server")
+            rows = {name: np.concatenate((rows[name], down[name])) for name in names}
         self._trace, self._job, self._rows = trace, job, rows
         capacity = cluster.server_gpus.astype(np.int64)
         usable: Bool = np.ones(len(capacity), dtype=np.bool_)
@@ -191,8 +218,7 @@ class Waits:
             capacity = np.array([capacity.sum()])
             usable = np.ones(1, dtype=np.bool_)
         self._server, self._capacity, self._usable = server, capacity, usable
-        self._gpus = row_gpus(trace, rows)
-        self._since_us = _since_us(rows)
+        self._gpus, self._since_us = gpus, since_us
         share = 1.0 if trace.share_milli is None else trace.share_milli[job] / WHOLE_GPU
         self._needed = float(trace.gpus[job]) * share
         self._is_wide = bool(self._needed > capacity[usable].max(initial=0))
@@ -211,6 +237,7 @@ class Waits:
         total_us = usable * float(end_us - begin_us)
         side = self._sides(own, begin_us)
         at_begin = own[rows["start_us"][own] <= begin_us]
+        is_down = rows["job"][at_begin] == _NO_JOB
         short_us, fits_us = self._room(own, window)
         held_of_others = float(np.dot(self._gpus[others], self._within(others, window)))
         return Wait(
@@ -219,7 +246,7 @@ class Waits:
             self._needed,
             usable,
             usable - float(self._gpus[at_begin].sum()),
-            len(np.unique(rows["job"][at_begin])),
+            len(np.unique(rows["job"][at_begin[~is_down]])),
             {
                 name: float(gpu_us[side == number].sum()) / total_us
                 for number, name in enumerate(SIDES)
@@ -230,6 +257,7 @@ class Waits:
             self._is_wide,
             float(self._capacity[~self._usable].sum()) - held_of_others / (end_us - begin_us),
             self._per_node,
+            float(self._gpus[at_begin[is_down]].sum()),
         )
 
     def _within(self, index: Int64, window: tuple[int, int]) -> Float64:
@@ -240,11 +268,14 @@ class Waits:
 
     def _sides(self, index: Int64, begin_us: int) -> Int64:
         """Return the index into :data:`SIDES` of each row; JobIds follow the submissions."""
-        came_later = self._rows["job"][index] > self._job
-        side: Int64 = np.where(self._since_us[index] < begin_us, 0, np.where(came_later, 2, 1))
-        return side
+        job = self._rows["job"][index]
+        taken = np.where(job > self._job, 2, 1)
+        side: Int64 = np.where(self._since_us[index] < begin_us, 0, taken)
+        return np.where(job == _NO_JOB, 3, side)
 
     def _holders(self, index: Int64, share: Float64, side: Int64) -> tuple[Holder, ...]:
+        held = self._rows["job"][index] != _NO_JOB
+        index, share, side = index[held], share[held], side[held]
         if not len(index):
             return ()
         jobs, first, code = np.unique(
@@ -354,13 +385,12 @@ def wait_story(trace: Trace, wait: Wait, *, is_first: bool) -> Iterator[str]:
 def _at_begin(wait: Wait, *, is_first: bool) -> str:
     when = "At submission" if is_first else "When it lost its GPUs"
     holders = plural(wait.holders_at_begin, "job")
-    free, usable = wait.free_at_begin, wait.usable
-    if not wait.holders_at_begin:
+    free, usable, down = wait.free_at_begin, wait.usable, wait.down_at_begin
+    if free == usable:
         return f"  {when}, all {usable:,} GPUs that it may use were free."
-    return (
-        f"  {when}, {free:g} of the {usable:,} GPUs that it may use were free; "
-        f"{holders} held {usable - free:g}."
-    )
+    rest = f"; {holders} held {usable - free - down:g}" if wait.holders_at_begin else ""
+    rest += f"; {down:g} were down" if down else ""
+    return f"  {when}, {free:g} of the {usable:,} GPUs that it may use were free{rest}."
 
 
 def _over_time(wait: Wait) -> str:
@@ -368,6 +398,7 @@ def _over_time(wait: Wait) -> str:
         RUNNING: "held by jobs already running",
         EARLIER: "held by jobs submitted earlier that started during the wait",
         LATER: "held by jobs submitted later that started during the wait",
+        DOWN: "down",
     }
     parts = [f"{_percent(wait.shares[side])} {text}" for side, text in said.items()
              if wait.shares[side] > 0]  # fmt: skip
@@ -430,6 +461,16 @@ _REASONS: Final = {
     "impossible": "no number of GPUs of any type it may use meets its deadline",
     "cannot run": "the speed knows no configuration that it may use",
 }
+_ENDED: Final = {
+    CANCELLED: "It was cancelled",
+    KILLED: "It was killed at its time limit",
+    FAILED: "It failed, as it was interrupted more often than it may be requeued",
+}
+_PARTS: Final = {
+    "paid_us": "paid for restarts",
+    "lost_us": "of work lost",
+    "written_us": "writing checkpoints",
+}
 _MOST_RUNS: Final = 12
 _MOST_WAITS: Final = 3
 
@@ -473,7 +514,12 @@ def explain(result: RunLog, job: int | str) -> Explanation:
 class _Story:
     def __init__(self, result: RunLog, job: int) -> None:
         self.trace, self.cluster, self.schedule = result.trace, result.cluster, result.schedule
-        self.intervals, self.job = result.intervals, job
+        self.intervals, self.outages, self.job = result.intervals, result.outages, job
+        begin, end = np.searchsorted(self.intervals["job"], (job, job + 1))
+        self.own = {name: values[begin:end] for name, values in self.intervals.items()}
+        self.first, _, self.ends = intervals_ended(
+            self.schedule, self.own, self.cluster, self.outages
+        )
         self.submit_us = int(self.trace.submit_us[job])
         self.status = int(self.schedule.status[job])
         self.waits = self._longest_waits()
@@ -527,24 +573,18 @@ class _Story:
             text += f"from {self._clock(begin)} to {self._clock(end)}"
         return text
 
-    def _own_runs(self) -> tuple[AnyArray, AnyArray]:
-        """Return the first row of every interval, and the indices of the job's intervals."""
-        first, _ = whole_intervals(self.intervals)
-        return first, np.flatnonzero(self.intervals["job"][first] == self.job)
-
     def _longest_waits(self) -> dict[int, Wait]:
         """Measure the longest waits, keyed by their begin; none for a rejected job."""
         rows = self.intervals
         if self.status == REJECTED or not len(rows["job"]):
             return {}
-        first, own = self._own_runs()
-        begins = [self.submit_us, *rows["end_us"][first[own]].tolist()]
-        ends = rows["start_us"][first[own]].tolist()
-        if self.status != FINISHED:
+        begins = [self.submit_us, *self.own["end_us"][self.first].tolist()]
+        ends = self.own["start_us"][self.first].tolist()
+        if self.status not in (FINISHED, KILLED, FAILED):
             ends.append(int(rows["end_us"].max()))
         found = [(end - begin, begin, end) for begin, end in zip(begins, ends, strict=False)]
         longest = sorted(wait for wait in found if wait[0] > 0)[-_MOST_WAITS:]
-        looked = Waits(self.trace, self.cluster, rows, self.job)
+        looked = Waits(self.trace, self.cluster, rows, self.job, self.outages)
         chosen = sorted((begin, end) for _, begin, end in longest)
         return {begin: looked.look(begin, end) for begin, end in chosen}
 
@@ -554,44 +594,45 @@ class _Story:
             yield from wait_story(self.trace, self.waits[begin_us], is_first=is_first)
 
     def _runs(self) -> Iterator[str]:
-        rows = self.intervals
-        first, own = self._own_runs()
-        if len(own) == 0:
+        if not len(self.first):
             yield "It never ran."
             yield from self._told_wait(self.submit_us)
             return
-        widths = widths_of(rows, first, self.trace.gpus)
+        widths = widths_of(self.own, self.first, self.trace.gpus)
+        bounds = [*self.first.tolist(), len(self.own["job"])]
         last_us = self.submit_us
-        for number, index in enumerate(own.tolist()):
-            begin_us = int(rows["start_us"][first[index]])
-            end_us = int(rows["end_us"][first[index]])
+        for number, (begin, end) in enumerate(pairwise(bounds)):
+            rows = {name: values[begin:end] for name, values in self.own.items()}
+            begin_us, end_us = int(rows["start_us"][0]), int(rows["end_us"][0])
             if number == _MOST_RUNS:
-                yield f"... {plural(len(own) - number, 'more run')} follow."
+                yield f"... {plural(len(self.first) - number, 'more run')} follow."
                 return
             if begin_us > last_us:
                 yield f"Waited for {duration((begin_us - last_us) / US_PER_S)}."
                 yield from self._told_wait(last_us)
-            where = self._where(rows, int(first[index]), int(widths[index]))
+            where = self._where(rows, int(widths[number]))
             lasted = duration((end_us - begin_us) / US_PER_S)
-            yield f"Ran from {self._clock(begin_us)} for {lasted} on {where}."
+            until = self._stopped(rows, int(self.ends[number]))
+            yield f"Ran from {self._clock(begin_us)} for {lasted} on {where}{until}."
             last_us = end_us
         if self.status != FINISHED and last_us in self.waits:
             yield f"Waits since {self._clock(last_us)}."
             yield from self._told_wait(last_us)
 
-    def _where(self, rows: Any, row: int, width: int) -> str:
-        if int(rows["server"][row]) < 0:
+    def _stopped(self, rows: Mapping[str, AnyArray], kind: int) -> str:
+        """Return why an interval ended, if neither the job nor the policy ended it."""
+        if kind == KILL:
+            return ", until its time limit"
+        if kind not in (INTERRUPT, FAIL):
+            return ""
+        down = rows["server"][struck(rows, self.cluster, self.outages)].tolist()
+        return f", until server{'s' * (len(down) > 1)} {', '.join(map(str, down))} failed"
+
+    def _where(self, rows: Mapping[str, AnyArray], width: int) -> str:
+        servers = rows["server"]
+        if servers[0] < 0:
             return plural(width, "GPU")
-        start_us = int(rows["start_us"][row])
-        end = row
-        while (
-            end < len(rows["job"])
-            and rows["job"][end] == self.job
-            and rows["start_us"][end] == start_us
-        ):
-            end += 1
-        servers: AnyArray = rows["server"][row:end]
-        counts = np.bitwise_count(rows["mask"][row:end])
+        counts = np.bitwise_count(rows["mask"])
         types = self.cluster.server_type[servers]
         by_type = [
             f"{int(counts[types == kind].sum())} {self._type(int(kind))}"
@@ -603,20 +644,23 @@ class _Story:
         return f"{' and '.join(by_type)} of server{'s' * (len(servers) > 1)} {names}"
 
     def _ended(self) -> str:
-        if self.status != FINISHED:
-            return "It had not finished when the run ended."
-        finish_us = int(self.schedule.finish_us[self.job])
-        jct = duration((finish_us - self.submit_us) / US_PER_S)
-        text = f"Finished {self._at(finish_us)}, {jct} after submission"
         parts = []
         if preemptions := int(self.schedule.preemptions[self.job]):
             parts.append(plural(preemptions, "preemption"))
         if resizes := int(self.schedule.resizes[self.job]):
             parts.append(plural(resizes, "resize"))
-        paid_us = int(self.schedule.paid_us[self.job])
-        if paid_us:
-            parts.append(f"{duration(paid_us / US_PER_S)} paid for restarts")
-        return f"{text} ({', '.join(parts)})." if parts else f"{text}."
+        if len(self.schedule.failures) and (failures := int(self.schedule.failures[self.job])):
+            parts.append(plural(failures, "interruption"))
+        for column, what in _PARTS.items():
+            times_us = getattr(self.schedule, column)
+            if len(times_us) and (part_us := int(times_us[self.job])):
+                parts.append(f"{duration(part_us / US_PER_S)} {what}")
+        more = f" ({', '.join(parts)})." if parts else "."
+        if self.status != FINISHED:
+            return _ENDED.get(self.status, "It had not finished when the run ended") + more
+        finish_us = int(self.schedule.finish_us[self.job])
+        jct = duration((finish_us - self.submit_us) / US_PER_S)
+        return f"Finished {self._at(finish_us)}, {jct} after submission{more}"
 
     def _deadline(self) -> str | None:
         if self.trace.deadline_us is None or self.trace.deadline_us[self.job] < 0:

@@ -10,12 +10,12 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from gpusched.base.arrays import AnyArray, Bool
+from gpusched.base.arrays import AnyArray, Bool, Int64
 from gpusched.base.registry import Registry, told
 from gpusched.base.replacing import replacing
 from gpusched.base.suggest import nearest
 from gpusched.model.cluster import Cluster
-from gpusched.schedules.schedule import FINISHED, REJECTED, Schedule
+from gpusched.schedules.schedule import FINISHED, REJECTED, Schedule, over_us
 from gpusched.traces.workload import Trace
 
 
@@ -38,6 +38,11 @@ class Exported(msgspec.Struct, frozen=True):
         """Per job, whether it was rejected."""
         rejected: Bool = np.asarray(self.schedule.status) == REJECTED
         return rejected
+
+    @property
+    def over_us(self) -> Int64:
+        """Per job, when it finished, was killed or failed; -1 for others."""
+        return over_us(self.schedule, self.intervals)
 
 
 class ScheduleFormat(msgspec.Struct, frozen=True):

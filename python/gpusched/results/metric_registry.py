@@ -22,11 +22,12 @@ _Compute = TypeVar("_Compute", bound="Callable[[RunFacts], Any]")
 
 UNITS: Final[dict[str, Kind]] = {
     "s": "time", "ratio": "ratio", "count": "count", "1/s": "rate", "GPU h": "count",
-    "text": "text",
+    "GPU s": "count", "text": "text",
 }  # fmt: skip
 """Units and their default format in tables."""
 BETTER: Final = ("lower", "higher", "neutral")
-GROUPS: Final = ("jobs", "cluster", "run")
+OF_FAILURES: Final = "failures"
+GROUPS: Final = ("jobs", "cluster", OF_FAILURES, "run")
 NEEDS: Final[dict[str, str]] = {
     "deadlines": "the trace has deadlines",
     "admissions": "the policy decides on admission and the trace has deadlines",
@@ -41,6 +42,7 @@ NEEDS: Final[dict[str, str]] = {
     "values": "the trace has values",
     "profiles": "the trace has profiles",
     "estimates": "the trace has estimates",
+    "failures": "the run has outages, time limits or checkpoints",
 }
 """What a metric may need; without it, the metric is left out."""
 
@@ -54,7 +56,7 @@ class Metric:
     key
         Its key in the summary.
     unit
-        ``"s"``, ``"ratio"``, ``"count"``, ``"1/s"``, ``"GPU h"`` or ``"text"``.
+        ``"s"``, ``"ratio"``, ``"count"``, ``"1/s"``, ``"GPU h"``, ``"GPU s"`` or ``"text"``.
     summary
         Description in one sentence.
     definition
@@ -123,7 +125,7 @@ class Metric:
         return is_of_jobs and not {"deadlines", "admissions"} & {*self.needs}
 
 
-_OF_FINISHED: Final = ("lower_bound_mean_jct_s", "gap", "completion_ratio")
+_OF_FINISHED: Final = ("lower_bound_mean_jct_s", "gap", "completion_ratio", "ettr", "ettr_queue")
 
 METRICS: Final[Registry[Metric]] = Registry(
     "metric", "gpusched.results.metrics", order=lambda metric: metric.rank

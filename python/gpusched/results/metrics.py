@@ -19,7 +19,7 @@ from gpusched.bounds.certificates import LowerBounds
 from gpusched.results.cost import US_PER_H
 from gpusched.results.metric_registry import Window, register_metric
 from gpusched.results.run_facts import RunFacts, exact_sum, excess, mean
-from gpusched.schedules.schedule import REJECTED, contention_excess_us
+from gpusched.schedules.schedule import FAILED, KILLED, REJECTED, contention_excess_us
 from gpusched.traces.workload import Trace
 
 _LEAST_THIRD: Final = 100
@@ -114,7 +114,8 @@ def _lost_to_contention(run: RunFacts) -> float:
 def _lost_to_placement(run: RunFacts) -> float:
     done = run.all_finished
     alone_us = run.schedule.uncontended_us[done]
-    beyond_us = np.maximum(alone_us - run.trace.service_us[done], 0.0)
+    lost_us = 0 if run.failures is None else run.schedule.lost_us[done]
+    beyond_us = np.maximum(alone_us - run.trace.service_us[done] - lost_us, 0.0)
     return _of_gpu_time(run, float(np.dot(run.within(run.mean_widths)[done], beyond_us)))
 
 
@@ -184,6 +185,27 @@ def _jobs_per_s(run: RunFacts) -> float:
     return len(run.trace) / run.wall_s if run.wall_s > 0 else np.inf
 
 
+def _num_of(run: RunFacts, status: int) -> int:
+    return int(np.count_nonzero(run.counted & (np.asarray(run.schedule.status) == status)))
+
+
+def _num_failures(run: RunFacts) -> int:
+    assert run.failures is not None
+    return int(np.sum(run.failures[run.counted]))
+
+
+def _requeues_per_job(run: RunFacts) -> float:
+    num_jobs = np.count_nonzero(run.counted) - run.measures.num_rejected
+    return _ratio(_num_failures(run) - _num_of(run, FAILED), float(num_jobs))
+
+
+def _ettr(run: RunFacts, since_us: Int64) -> float:
+    """Return run time / time since then of the finished jobs, the mean weighted by their GPUs."""
+    done, gpus = run.finished, run.gpus[run.finished]
+    taken_us = (np.asarray(run.schedule.finish_us) - since_us)[done]
+    return _ratio(float(np.dot(gpus, run.trace.service_us[done] / taken_us)), float(np.sum(gpus)))
+
+
 # fmt: off
 row(10, "num_jobs", "count", "neutral", "jobs", "",
     "Jobs of the trace.",
@@ -196,7 +218,7 @@ row(30, "num_rejected", "count", "neutral", "jobs", "",
     "Jobs that could never run (rejected).", lambda run: run.measures.num_rejected,
     table="none")
 row(40, "num_unfinished", "count", "neutral", "jobs", "",
-    "Jobs still waiting or running at the end of the run, or cancelled.",
+    "Jobs still waiting or running at the end of the run, or cancelled, killed or failed.",
     lambda run: run.measures.num_unfinished,
     table="none")
 row(45, "num_cancelled", "count", "neutral", "jobs", "",
@@ -329,9 +351,10 @@ row(290, "utilisation", "ratio", "higher", "time", "utilisation",
     definition="GPU time of useful work, g p of finished jobs / (M x makespan)", short="util.",
     kind="percent", group="cluster", table="main", place=190, gives_way=12)
 row(300, "preemptions", "count", "lower", "jobs", "preemptions",
-    "Number of preemptions (a job lost its GPUs).", lambda run: run.measures.num_preemptions,
-    definition="times that a job lost its GPUs", short="preempt.", group="cluster", table="main",
-    place=220, gives_way=10)
+    "Number of preemptions (the policy took a job's GPUs).",
+    lambda run: run.measures.num_preemptions,
+    definition="times that the policy took a job's GPUs", short="preempt.", group="cluster",
+    table="main", place=220, gives_way=10)
 row(310, "resizes", "count", "lower", "jobs", "resizes",
     "Number of resizes (a running job changed its GPUs).", lambda run: run.measures.num_resizes,
     definition="times that a running job changed its GPUs", group="cluster", place=1040)
@@ -450,6 +473,67 @@ row(508, "prediction_bias", "ratio", "neutral", "none", "predicted / true sum",
     "Sum of predicted / sum of true run times: 1 is unbiased.",
     lambda run: _figure(run, "prediction_bias"),
     short="pred./|true", place=1055, needs=("predictions",))
+row(600, "availability", "ratio", "higher", "time", "availability",
+    "Share of the GPU time from the first submit to the last release in which the GPUs were up.",
+    lambda run: _ratio(run.capacity.up, run.capacity.capacity),
+    definition="1 - down / capacity; a GPU that a job still holds is not down", short="avail.",
+    kind="percent", group="failures", table="main", place=300, gives_way=3, needs=("failures",))
+row(602, "goodput", "ratio", "higher", "time", "goodput",
+    "Share of the GPU time that was up which did useful work.",
+    lambda run: _ratio(run.capacity.useful, run.capacity.up),
+    definition="g p of finished jobs / (capacity - down)", kind="percent", group="failures",
+    table="main", place=310, gives_way=3, needs=("failures",))
+row(604, "num_failures", "count", "lower", "jobs", "failures",
+    "Interruptions of jobs by failing servers.", _num_failures,
+    definition="times that a failing server took a job's GPUs", group="failures", table="main",
+    place=320, gives_way=2, needs=("failures",))
+row(606, "num_failed", "count", "lower", "jobs", "failed jobs",
+    "Jobs that failed: interrupted more often than they may be requeued.",
+    lambda run: _num_of(run, FAILED), short="failed", group="failures", table="main", place=330,
+    gives_way=2, needs=("failures",))
+row(608, "num_killed", "count", "lower", "jobs", "killed jobs",
+    "Jobs killed at their time limit.",
+    lambda run: _num_of(run, KILLED), short="killed", group="failures", table="main", place=340,
+    gives_way=2, needs=("failures",))
+row(610, "lost_to_failures_gpu_s", "GPU s", "lower", "time", "GPU s lost to failures",
+    "GPU seconds of work that failing servers lost.",
+    lambda run: run.capacity.gpu_s["lost_to_failures"],
+    definition="work since the last checkpoint at each interruption of jobs that were not killed",
+    short="GPU s lost|to failures", group="failures", table="main", place=350, gives_way=1,
+    needs=("failures",))
+row(612, "lost_to_limits_gpu_s", "GPU s", "lower", "time", "GPU s lost to limits",
+    "GPU seconds of work that jobs killed at their time limit lost.",
+    lambda run: run.capacity.gpu_s["lost_to_limits"],
+    definition="work of killed jobs since the last checkpoint, also at their interruptions",
+    short="GPU s lost|to limits", group="failures", table="main", place=360, gives_way=1,
+    needs=("failures",))
+row(614, "checkpoint_writes_gpu_s", "GPU s", "lower", "time", "GPU s writing checkpoints",
+    "GPU seconds in which checkpoints were written.",
+    lambda run: run.capacity.gpu_s["checkpoint_writes"], short="GPU s|writing",
+    group="failures", place=370, needs=("failures",))
+row(616, "restarts_gpu_s", "GPU s", "lower", "time", "GPU s of restarts",
+    "GPU seconds of restart costs, after failures and preemptions.",
+    lambda run: run.capacity.gpu_s["restarts"], short="GPU s|restarting",
+    group="failures", place=380, needs=("failures",))
+row(618, "ettr", "ratio", "higher", "jobs", "effective training time",
+    "Effective training time ratio: run time / time since the first start, the mean of the "
+    "finished jobs weighted by their GPUs.",
+    lambda run: _ettr(run, np.asarray(run.schedule.start_us)),
+    definition="sum of g p / (C - s) over sum of g",
+    source="Kokolis et al., HPCA 2025, which count the queue.", short="ETTR", kind="percent",
+    group="failures", place=390, needs=("failures",))
+row(620, "ettr_queue", "ratio", "higher", "jobs", "effective training time with queue",
+    "As `ettr`, since the submission.", lambda run: _ettr(run, run.trace.submit_us),
+    definition="sum of g p / (C - r) over sum of g", source="Kokolis et al., HPCA 2025.",
+    short="ETTR|with queue", kind="percent", group="failures", place=400, needs=("failures",))
+row(622, "requeues_per_job", "ratio", "lower", "jobs", "requeues per job",
+    "Mean number of times that a job waited again after an interruption.", _requeues_per_job,
+    definition="(interruptions - failed jobs) / jobs that were not rejected",
+    short="requeues|/ job", group="failures", place=410, needs=("failures",))
+row(624, "time_to_recover_s", "s", "lower", "jobs", "time to recover",
+    "Mean time from an interruption to the next start of the job, if it starts again.",
+    lambda run: mean(run.recoveries_us) / US_PER_S, group="failures", place=420,
+    needs=("failures",))
 row(900, "wall_s", "s", "lower", "run", "wall time",
     "Wall time of the simulation.", lambda run: run.wall_s,
     definition="time of the simulation", group="run", place=230,

@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from gpusched.audit import AuditReport, Level
     from gpusched.base.arrays import Bool, Float64
     from gpusched.model.cluster import Cluster
+    from gpusched.model.outages import Outages
     from gpusched.plugins.info import PluginInfo
     from gpusched.prediction import PredictionReport
     from gpusched.results.breakdown import JobTimes
+    from gpusched.results.capacity import Capacity
     from gpusched.results.cost import Cost
     from gpusched.results.explain import Explanation
     from gpusched.results.metric_registry import Summary
@@ -57,6 +59,8 @@ class Result:
         Whether the policy used true run times, which no live scheduler knows.
     prediction
         Accuracy and cost of the predictions; None if there were none.
+    outages
+        The outages of servers; None without any.
     is_partial
         Whether the run was stopped, which cuts its schedule off. Such a result can be inspected
         and pickled, but neither audited nor saved.
@@ -72,6 +76,7 @@ class Result:
         *,
         clairvoyant: bool = False,
         prediction: PredictionReport | None = None,
+        outages: Outages | None = None,
         is_partial: bool = False,
         remarks: Sequence[str] = (),
     ) -> None:
@@ -82,6 +87,7 @@ class Result:
         self.wall_s = wall_s
         self.clairvoyant = clairvoyant
         self.prediction = prediction
+        self.outages = outages
         self.is_partial = is_partial
         self._remarks = remarks
 
@@ -113,18 +119,23 @@ class Result:
 
     @cached_property
     def events(self) -> Events:
-        """Finishes, arrivals, rejects, preemptions, starts, resumes and resizes, in order."""
-        return Events(self.trace, self.schedule, self.intervals)
+        """What happened to the jobs, in order: each ``kind`` is a name of ``Events.kind``."""
+        return Events(self.trace, self.schedule, self.intervals, self.cluster, self.outages)
 
     @cached_property
     def series(self) -> Series:
-        """Allocated GPUs, the queue and the running jobs over time."""
-        return series_of(self.trace, self.schedule, self.intervals)
+        """Allocated GPUs, the queue, the running jobs and the GPUs that are down over time."""
+        return series_of(self.trace, self.schedule, self.intervals, self.cluster, self.outages)
 
     @cached_property
     def contention(self) -> Contention:
         """The number of rings (multi-server jobs) on each link over time."""
         return Contention(self.cluster, self.intervals)
+
+    @cached_property
+    def capacity(self) -> Capacity:
+        """Where the GPU time went: down, held by jobs or idle; useful or lost."""
+        return self._facts(None).capacity
 
     @property
     def is_fixed(self) -> bool:
@@ -307,6 +318,7 @@ class Result:
             speed=None if known is None else self.spec.speed,
             wall_s=self.wall_s,
             prediction=self.prediction,
+            outages=self.outages,
             window=window,
             jobs=jobs,
         )
@@ -353,9 +365,10 @@ class Result:
         polars.DataFrame
             Column ``by``, ``num_jobs``, ``num_finished``; the mean, p50, p90, p95 and p99
             (nearest-rank) of wait and JCT of the finished jobs, such as ``p95_wait_s``, seconds,
-            null if none finished; ``gpu_hours`` held by all its jobs. Groups without jobs are
-            left out. Job sizes and months are in their natural order, other groups by GPU hours,
-            descending.
+            null if none finished; ``gpu_hours`` held by all its jobs. If the run has outages, time
+            limits or checkpoints, also ``num_failures`` (interruptions) and ``mttf_s`` (time with
+            GPUs over these, null without). Groups without jobs are left out. Job sizes and months
+            are in their natural order, other groups by GPU hours, descending.
 
         Raises
         ------
@@ -693,7 +706,7 @@ class Result:
         return audit(
             self.trace, self.cluster, self.spec, self.schedule, self.intervals, self.digest,
             self.summary, declared(self.spec), level,
-            partial(declared, self.spec),
+            partial(declared, self.spec), self.outages,
         )  # fmt: skip
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -24,6 +24,7 @@ from gpusched.schedules.schedule import (
     digest_of,
 )
 from gpusched.specs.fingerprints import fingerprint
+from gpusched.specs.outage_store import OUTAGE_MEMBERS, outage_members, stored_outages
 from gpusched.specs.run_spec import RunSpec
 from gpusched.traces.trace_store import (
     TRACE_MEMBERS,
@@ -34,7 +35,7 @@ from gpusched.traces.trace_store import (
 )
 
 KIND: Final = container.Kind("gpusched-result", 5)
-_MEMBERS: Final = TRACE_MEMBERS | frozenset((
+_MEMBERS: Final = TRACE_MEMBERS | OUTAGE_MEMBERS | frozenset((
     *(f"schedule.{column}" for column in (*SCHEDULE_COLUMNS, *OPTIONAL_COLUMNS)),
     *(f"intervals.{column}" for column in INTERVAL_COLUMNS),
     *(f"decisions.{column}" for column in DECISION_COLUMNS),
@@ -57,6 +58,7 @@ def write(result: Any, path: str | os.PathLike[str]) -> None:
     """Write a :class:`~.result.Result` atomically."""
     trace, schedule = result.trace, result.schedule
     trace_header, arrays = trace_members(trace)
+    arrays |= outage_members(result.outages)
     for column in SCHEDULE_COLUMNS:
         arrays[f"schedule.{column}"] = getattr(schedule, column)
     for column in OPTIONAL_COLUMNS:
@@ -129,6 +131,7 @@ def _read(path: str | os.PathLike[str], max_bytes: int | None) -> dict[str, Any]
         "wall_s": header.wall_s,
         "clairvoyant": header.clairvoyant,
         "prediction": header.prediction,
+        "outages": stored_outages(header.spec, arrays),
     }
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gpusched import _core
-from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
+from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, exact_dot
 from gpusched.base.memo import kept
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.units import WHOLE_GPU
@@ -20,17 +20,22 @@ from gpusched.results.cost import held_gpu_us, logged_gpu_us
 from gpusched.results.run_window import RunWindow, clipped
 from gpusched.schedules.schedule import (
     FINISHED,
+    KILLED,
+    REJECTED,
     SCHEDULE_COLUMNS,
     Schedule,
     contention_slowdown,
     whole_intervals,
     widths_of,
 )
+from gpusched.schedules.series import INTERRUPT, intervals_ended
 
 if TYPE_CHECKING:
     from gpusched.base.labels import Labels
     from gpusched.model.cluster import Cluster
+    from gpusched.model.outages import Outages
     from gpusched.prediction.accuracy import PredictionReport
+    from gpusched.results.capacity import Capacity
     from gpusched.schedules.series import Contention
     from gpusched.traces.workload import Trace
 
@@ -74,6 +79,8 @@ class RunFacts:
         Wall time of the simulation; None: unknown.
     prediction
         Accuracy of the predictions; None if there were none.
+    outages
+        The outages of servers; None without any.
     window
         The measured part of the run; None: all of it. "The jobs" below are those submitted in it.
     jobs
@@ -91,13 +98,14 @@ class RunFacts:
         speed: str | None = None,
         wall_s: float | None = None,
         prediction: PredictionReport | None = None,
+        outages: Outages | None = None,
         window: RunWindow | None = None,
         jobs: Bool | None = None,
     ) -> None:
         self.trace, self.cluster, self.schedule = trace, cluster, schedule
         self.contention, self.costs, self.speed = contention, costs, speed
         self.wall_s, self.prediction, self.window = wall_s, prediction, window
-        self.jobs = jobs
+        self.outages, self.jobs = outages, jobs
 
     @kept
     def measures(self) -> _core.RunMeasures:
@@ -205,6 +213,18 @@ class RunFacts:
         return begin_us, self.window.end_us(self.trace, self.schedule)
 
     @kept
+    def held_ends_us(self) -> tuple[int, int]:
+        """As :attr:`ends_us`, but for a whole run with the jobs that did not finish.
+
+        The first submit that was not rejected, and the last release; 0 and 0 if no job ran.
+        """
+        released_us = self.intervals["end_us"]
+        if self.window is not None or not len(released_us):
+            return self.ends_us
+        first = np.argmax(np.asarray(self.schedule.status) != REJECTED)
+        return int(self.trace.submit_us[first]), int(released_us.max())
+
+    @kept
     def window_us(self) -> int:
         """Length of the window, microseconds."""
         begin_us, end_us = self.ends_us
@@ -298,6 +318,69 @@ class RunFacts:
         return gpus
 
     @kept
+    def milli(self) -> Int64:
+        """GPUs of each job in thousandths, which GPU shares are whole numbers of."""
+        share = WHOLE_GPU if self.trace.share_milli is None else self.trace.share_milli
+        return self.trace.gpus.astype(np.int64) * share
+
+    @property
+    def failures(self) -> Int32 | None:
+        """The interruptions of each job by failing servers.
+
+        None if the run has no outages, time limits or checkpoints.
+        """
+        return self.schedule.failures if len(self.schedule.failures) else None
+
+    @kept
+    def capacity(self) -> Capacity:
+        """Where the GPU time went."""
+        from gpusched.results.capacity import Capacity
+
+        parts = {name: self._gpu_milli_us(part_us) for name, part_us in self._parts_us.items()}
+        inputs = (self.trace, self.cluster, self.intervals, self.outages)
+        return Capacity.of(*inputs, self.held_ends_us, parts)
+
+    @property
+    def _parts_us(self) -> dict[str, Int64]:
+        """The parts of each job's time with GPUs, see :class:`~.capacity.Capacity`."""
+        schedule, none = self.schedule, np.zeros(len(self.trace), np.int64)
+        done, is_killed = self.all_finished, np.asarray(schedule.status) == KILLED
+        paid_us: AnyArray = np.asarray(schedule.paid_us)
+        lost_us, written_us = (
+            none if self.failures is None else np.asarray(column)
+            for column in (schedule.lost_us, schedule.written_us)
+        )
+        kept_us = np.asarray(schedule.held_us) - paid_us - lost_us - written_us
+        return {
+            "useful": np.where(done, self.trace.service_us, 0),
+            "lost_to_failures": np.where(is_killed, 0, lost_us),
+            "lost_to_limits": np.where(is_killed, lost_us, 0),
+            "checkpoint_writes": written_us,
+            "restarts": paid_us,
+            "unfinished": np.where(done, 0, kept_us),
+        }
+
+    def _gpu_milli_us(self, part_us: Int64) -> int:
+        """Sum a part of the jobs' times over their GPUs in thousandths, exactly if they are fixed.
+
+        Of a window: spread as by :meth:`within`.
+        """
+        if self.is_fixed and self.window is None:
+            return exact_dot(self.milli, part_us)
+        milli = self.milli * (self.mean_widths / self.trace.gpus)
+        return round(float(np.dot(self.within(milli), part_us)))
+
+    @kept
+    def recoveries_us(self) -> Int64:
+        """Time from each interruption of a counted job to its next start, microseconds."""
+        rows = self.intervals
+        first, opens, ends = intervals_ended(self.schedule, rows, self.cluster, self.outages)
+        hit = np.flatnonzero(ends[:-1] == INTERRUPT)
+        hit = hit[~opens[hit + 1] & self.counted[rows["job"][first[hit]]]]
+        waited_us: Int64 = rows["start_us"][first[hit + 1]] - rows["end_us"][first[hit]]
+        return waited_us
+
+    @kept
     def lower(self) -> LowerBounds | None:
         """Lower bounds for the finished jobs; None if there is none."""
         return self._bounds(thorough=False)
@@ -379,7 +462,7 @@ class RunFacts:
 _NO_FIGURES: Final = frozenset({"paid_us", "reason"})
 
 
-# The needs that a run meets do not depend on its schedule, except for admissions.
+# The needs that a run meets do not depend on its schedule, except for admissions and failures.
 _WHERE: Final[Mapping[str, str]] = {
     "deadlines": "trace.deadline_us",
     "admissions": "admissions",
@@ -394,5 +477,6 @@ _WHERE: Final[Mapping[str, str]] = {
     "values": "trace.value",
     "profiles": "trace.profiles",
     "estimates": "trace.estimate_us",
+    "failures": "failures",
 }
 _all_of: Final = attrgetter(*_WHERE.values())

@@ -14,7 +14,9 @@ from gpusched.plugins.info import POLICY_KINDS
 from gpusched.plugins.registry import has_flag_of, registered
 from gpusched.prediction.registry import predicts_by
 from gpusched.schedules.schedule import (
+    FAILED,
     FINISHED,
+    KILLED,
     REJECT_REASONS,
     REJECTED,
     STATUSES,
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
     from gpusched.results.cost import RunLog
     from gpusched.traces.workload import Trace
 
-_RESTART: Final = "a restart after a preemption costs"
+_WHY: Final = {KILLED: " at the time limit", FAILED: " after too many interruptions"}
+_RESTART: Final = "a restart costs"
 _NOTHING: Final = "nothing"
 _HINT: Final = " (the trace states no cost: --restart TIME, or a column restart_s)"
 
@@ -104,7 +107,8 @@ def unserved(result: RunLog) -> list[str]:
         ]
     for code in range(UNFINISHED, len(STATUSES)):
         if count := int(np.count_nonzero(status == code)):
-            lines.append(f"{plural(count, 'job')} {STATUSES[code]}, left out of the job metrics")
+            what = f"{STATUSES[code]}{_WHY.get(code, '')}"
+            lines.append(f"{plural(count, 'job')} {what}, left out of the job metrics")
     return lines
 
 
@@ -120,10 +124,10 @@ def _widths_unknown(result: RunLog, code: int) -> str:
 
 
 def restart_costs(results: Mapping[str, RunLog]) -> list[str]:
-    """Describe the restart costs of policies that preempt; empty if none does."""
+    """Describe the restart costs of runs whose jobs restart; empty if none does."""
     costs: dict[str, list[str]] = {}
     for label, result in results.items():
-        if np.any(result.schedule.preemptions):
+        if _restarts(result):
             costs.setdefault(_restart_cost(result), []).append(label)
     if not costs:
         return []
@@ -132,13 +136,18 @@ def restart_costs(results: Mapping[str, RunLog]) -> list[str]:
 
 
 def free_restarts(result: RunLog) -> list[str]:
-    """Warn if the run preempts without restart costs."""
+    """Warn if jobs of the run restart without restart costs."""
     own = result.trace.restart_us
     if own is not None and own.any():  # so the rules of the policy need not be loaded
         return []
-    if np.any(result.schedule.preemptions) and _restart_cost(result) == _NOTHING:
+    if _restarts(result) and _restart_cost(result) == _NOTHING:
         return [f"{_RESTART} {_NOTHING}{_HINT}"]
     return []
+
+
+def _restarts(result: RunLog) -> bool:
+    schedule = result.schedule
+    return bool(np.any(schedule.preemptions) or np.any(schedule.failures))
 
 
 def _restart_cost(result: RunLog) -> str:

@@ -54,6 +54,8 @@ COLUMNS: Final = (
 )  # fmt: skip
 OPTIONAL: Final = {"estimate_s": "estimate_us", "deadline_s": "deadline_s", "value": "value"}
 """Columns that a result has if its trace has them, and their names in the trace."""
+OF_FAILURES: Final = {"failures": "failures", "lost_s": "lost_us", "written_s": "written_us"}
+"""Columns that a result has if its schedule has them, and their names there."""
 
 
 class Jobs:
@@ -65,14 +67,17 @@ class Jobs:
     Attributes
     ----------
     columns
-        The names; ``estimate_s``, ``deadline_s`` and ``value`` come last, if the trace has them.
+        The names; then ``failures``, ``lost_s`` and ``written_s``, if the run has outages, time
+        limits or checkpoints; last ``estimate_s``, ``deadline_s`` and ``value``, if the trace has
+        them.
     """
 
     def __init__(self, trace: Trace, schedule: Schedule) -> None:
         self._trace = trace
         self._schedule = schedule
+        failing = tuple(name for name, of in OF_FAILURES.items() if len(getattr(schedule, of)))
         present = tuple(name for name, of in OPTIONAL.items() if getattr(trace, of) is not None)
-        self.columns = COLUMNS + present
+        self.columns = COLUMNS + failing + present
 
     def __len__(self) -> int:
         return len(self._trace)
@@ -146,7 +151,8 @@ class Jobs:
     def overhead_s(self) -> Float64:
         """Time with GPUs beyond the service, seconds: held - service.
 
-        Caused by restarts, and by placement and contention if run times depend on them.
+        Caused by restarts, lost work and checkpoints, and by placement and contention if run times
+        depend on them.
         """
         return _where(self.is_finished, self._schedule.held_us - self._trace.service_us)
 
@@ -161,7 +167,7 @@ class Jobs:
 
     @property
     def preemptions(self) -> Int32:
-        """Number of times that the job lost its GPUs before it finished."""
+        """Number of times that the policy took the job's GPUs before it finished."""
         return self._schedule.preemptions
 
     @property
@@ -182,13 +188,28 @@ class Jobs:
 
     @cached_property
     def status(self) -> AnyArray:
-        """``finished``, ``rejected`` or ``unfinished``."""
+        """``finished``, ``rejected``, ``unfinished``, ``cancelled``, ``killed`` or ``failed``."""
         return read_only(np.array(STATUSES)[self._schedule.status])
 
     @cached_property
     def reason(self) -> AnyArray:
         """Why the job was rejected, else ``""``."""
         return read_only(np.array(REJECT_REASONS)[self._schedule.reason])
+
+    @property
+    def failures(self) -> Int32:
+        """Number of times that a failing server interrupted the job; empty without failures."""
+        return self._schedule.failures
+
+    @cached_property
+    def lost_s(self) -> Float64:
+        """Time with GPUs whose work was lost, seconds; empty as :attr:`failures`."""
+        return read_only(us_to_seconds(self._schedule.lost_us))
+
+    @cached_property
+    def written_s(self) -> Float64:
+        """Time with GPUs in which checkpoints were written, seconds; empty as :attr:`failures`."""
+        return read_only(us_to_seconds(self._schedule.written_us))
 
     @cached_property
     def estimate_s(self) -> Float64:

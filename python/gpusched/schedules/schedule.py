@@ -16,9 +16,11 @@ FINISHED: Final = 0
 REJECTED: Final = 1
 UNFINISHED: Final = 2
 CANCELLED: Final = 3
+KILLED: Final = 4
+FAILED: Final = 5
 STATUSES: Final = ("finished", "rejected", "unfinished", "cancelled", "killed", "failed")
-"""Final status of a job; an unfinished one was waiting or running at the end. Jobs are not killed
-and do not fail yet."""
+"""Final status of a job. An unfinished one was waiting or running at the end, a killed one reached
+its time limit, and a failed one was interrupted more often than it may be requeued."""
 
 UNKNOWN_TO_SPEED: Final = "the speed knows no configuration for it"
 REJECT_REASONS: Final = (
@@ -50,9 +52,14 @@ class Schedule(Protocol):
 
     ``uncontended_us`` (float64) is the time of a job's runs on the same allocations without shared
     links and restart costs: the sum over its runs of the work done over the speed without
-    contention. It is empty if run times are fixed, when it equals ``held_us - paid_us``.
+    contention. It is empty if run times are fixed, when it equals ``held_us - paid_us -
+    written_us``.
 
     ``resizes`` counts the changes of a running job's GPUs without a stop.
+
+    ``failures`` counts the times that a failing server interrupted a job, ``lost_us`` is the part
+    of ``held_us`` whose work was lost, and ``written_us`` that in which checkpoints were written.
+    They are empty if the run has no outages, time limits or checkpoints.
     """
 
     @property
@@ -75,6 +82,12 @@ class Schedule(Protocol):
     def reason(self) -> UInt8: ...
     @property
     def uncontended_us(self) -> Float64: ...
+    @property
+    def failures(self) -> Int32: ...
+    @property
+    def lost_us(self) -> Int64: ...
+    @property
+    def written_us(self) -> Int64: ...
     @property
     def digest(self) -> str: ...
     @property
@@ -110,8 +123,16 @@ SCHEDULE_COLUMNS: Final[dict[str, type[np.generic]]] = {
     "status": np.uint8,
     "reason": np.uint8,
 }
-# Empty if run times are fixed.
-OPTIONAL_COLUMNS: Final[dict[str, type[np.generic]]] = {"uncontended_us": np.float64}
+FAILURE_COLUMNS: Final[dict[str, type[np.generic]]] = {
+    "failures": np.int32,
+    "lost_us": np.int64,
+    "written_us": np.int64,
+}
+# Empty in many runs, see Schedule.
+OPTIONAL_COLUMNS: Final[dict[str, type[np.generic]]] = {
+    "uncontended_us": np.float64,
+    **FAILURE_COLUMNS,
+}
 DECISION_COLUMNS: Final[dict[str, type[np.generic]]] = {
     "job": np.int64,
     "time_us": np.int64,
@@ -144,6 +165,9 @@ class StoredSchedule:
     counters: Mapping[str, int] = field(default_factory=dict)
     warnings: Sequence[str] = ()
     uncontended_us: Float64 = field(default_factory=lambda: np.empty(0))
+    failures: Int32 = field(default_factory=lambda: np.empty(0, np.int32))
+    lost_us: Int64 = field(default_factory=lambda: np.empty(0, np.int64))
+    written_us: Int64 = field(default_factory=lambda: np.empty(0, np.int64))
     decision_rows: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -264,3 +288,19 @@ def whole_intervals(rows: Mapping[str, AnyArray]) -> tuple[Int64, Bool]:
     begins[1:] |= np.diff(rows["start_us"]) != 0
     first = np.flatnonzero(begins).astype(np.int64, copy=False)
     return first, other_job[first]
+
+
+def over_us(schedule: Schedule, rows: Mapping[str, AnyArray]) -> Int64:
+    """Return when each job finished, was killed or failed; -1 for others.
+
+    Parameters
+    ----------
+    rows
+        The interval log.
+    """
+    ends_us: Int64 = np.array(schedule.finish_us)
+    job = rows["job"]
+    last = np.append(job[1:] != job[:-1], True)[: len(job)]
+    ended = last & np.isin(np.asarray(schedule.status)[job], (KILLED, FAILED))
+    ends_us[job[ended]] = rows["end_us"][ended]
+    return ends_us

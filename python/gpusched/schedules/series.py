@@ -13,12 +13,22 @@ import numpy.typing as npt
 from gpusched import _core
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_columns, read_only
 from gpusched.base.ticks import us_to_seconds
-from gpusched.schedules.schedule import REJECTED, Schedule, whole_intervals
+from gpusched.base.units import WHOLE_GPU
+from gpusched.schedules.down_times import accumulate, down_rows, struck
+from gpusched.schedules.schedule import (
+    FAILED,
+    KILLED,
+    REJECTED,
+    Schedule,
+    over_us,
+    whole_intervals,
+)
 
 if TYPE_CHECKING:
     import polars
 
     from gpusched.model.cluster import Cluster
+    from gpusched.model.outages import Outages
     from gpusched.traces.workload import Trace
 
 
@@ -85,41 +95,99 @@ class Steps:
 class Series(Steps):
     """The cluster over time.
 
-    A job waits while it is submitted, unfinished and without GPUs; rejected jobs never wait.
+    A job waits while it is submitted, not over and without GPUs; rejected jobs never wait.
 
     Attributes
     ----------
     allocated_gpus, queue_jobs, queue_gpus, running_jobs
         int64; means over each step, in float64, if resampled.
+    down_gpus
+        The same: GPUs of servers with an outage that no job holds.
     """
 
     allocated_gpus: AnyArray
     queue_jobs: AnyArray
     queue_gpus: AnyArray
     running_jobs: AnyArray
+    down_gpus: AnyArray
 
 
-def series_of(trace: Trace, schedule: Schedule, intervals: Mapping[str, AnyArray]) -> Series:
+def series_of(
+    trace: Trace,
+    schedule: Schedule,
+    intervals: Mapping[str, AnyArray],
+    cluster: Cluster,
+    outages: Outages | None = None,
+) -> Series:
     """Sum the changes at each instant."""
     time_us, *columns = _core.cluster_series(
         submit_us=trace.submit_us,
         gpus=trace.gpus,
-        finish_us=np.asarray(schedule.finish_us),
+        finish_us=over_us(schedule, intervals),
         status=np.asarray(schedule.status),
         **intervals,
     )
-    return Series(us_to_seconds(time_us), *columns)
+    if outages is None or not len(time_us):
+        return Series(us_to_seconds(time_us), *columns, *np.zeros((1, len(time_us)), np.int64))
+    down = down_rows(trace, cluster, intervals, outages)
+    none = np.zeros(2 * len(down["milli"]), np.int64)
+    milli = np.concatenate((down["milli"], -down["milli"]))
+    when_us = np.maximum(np.concatenate((down["start_us"], down["end_us"])), time_us[0])
+    _, when_us, milli = accumulate(none, when_us, milli)
+    every_us = np.sort(np.concatenate((time_us, when_us[when_us < time_us[-1]])))
+    every_us = every_us[np.diff(every_us, prepend=-1) > 0]
+    at = np.searchsorted(time_us, every_us, "right") - 1
+    down_gpus = np.append(0, milli)[np.searchsorted(when_us, every_us, "right")] // WHOLE_GPU
+    return Series(us_to_seconds(every_us), *(values[at] for values in columns), *[down_gpus])
 
 
-KINDS: Final = ("finish", "arrival", "reject", "preempt", "start", "resume", "resize")
-_FINISH, _ARRIVAL, _REJECT, _PREEMPT, _START, _RESUME, _RESIZE = range(len(KINDS))
+KINDS: Final = (
+    "finish", "kill", "interrupt", "fail", "arrival", "reject", "preempt", "start", "resume",
+    "resize",
+)  # fmt: skip
+(
+    FINISH, KILL, INTERRUPT, FAIL, _ARRIVAL, _REJECT, PREEMPT, _START, _RESUME, RESIZE,
+) = range(len(KINDS))  # fmt: skip
+# The kinds of one number are in the order of jobs.
+_ORDER: Final = np.array([0, 1, 2, 2, 3, 4, 5, 6, 6, 6])
+
+
+def intervals_ended(
+    schedule: Schedule,
+    intervals: Mapping[str, AnyArray],
+    cluster: Cluster,
+    outages: Outages | None,
+) -> tuple[Int64, Bool, AnyArray]:
+    """Find the intervals of a log, and how each ends.
+
+    Returns
+    -------
+    tuple
+        As :func:`whole_intervals`, and the kind of each end, an index into ``KINDS``: ``RESIZE``
+        if the job goes on at once, unless its server failed.
+    """
+    first, opens = whole_intervals(intervals)
+    job, start_us = intervals["job"][first], intervals["start_us"][first]
+    end_us = intervals["end_us"][first]
+    last = np.append(opens[1:], True)[: len(job)]
+    goes_on = ~last
+    goes_on[:-1] &= start_us[1:] == end_us[:-1]
+    status = np.asarray(schedule.status)[job]
+    kinds = np.where(goes_on, RESIZE, PREEMPT)
+    if outages is not None and len(first):
+        kinds[np.logical_or.reduceat(struck(intervals, cluster, outages), first)] = INTERRUPT
+    kinds[last & (status == KILLED)] = KILL
+    kinds[last & (status == FAILED)] = FAIL
+    kinds[end_us == np.asarray(schedule.finish_us)[job]] = FINISH
+    return first, opens, kinds
 
 
 class Events:
     """Columns, one entry per event.
 
-    Sorted by time; within an instant finishes, arrivals, rejects, preemptions, then starts,
-    resumes and resizes; within these by job.
+    Sorted by time; within an instant finishes, kills (at the time limit), interruptions and final
+    failures (by failing servers), arrivals, rejects, preemptions, then starts, resumes and resizes;
+    within these by job.
 
     Attributes
     ----------
@@ -131,27 +199,31 @@ class Events:
         int64: JobId.
     """
 
-    def __init__(self, trace: Trace, schedule: Schedule, intervals: Mapping[str, AnyArray]) -> None:
-        first, opens = whole_intervals(intervals)
+    def __init__(
+        self,
+        trace: Trace,
+        schedule: Schedule,
+        intervals: Mapping[str, AnyArray],
+        cluster: Cluster,
+        outages: Outages | None = None,
+    ) -> None:
+        first, opens, ends = intervals_ended(schedule, intervals, cluster, outages)
         job, start_us = intervals["job"][first], intervals["start_us"][first]
         end_us = intervals["end_us"][first]
-        ends_job = end_us == np.asarray(schedule.finish_us)[job]
-        # An interval that begins where the job's previous one ended is a resize.
-        goes_on = np.zeros(len(job), dtype=np.bool_)
-        goes_on[1:] = ~opens[1:] & (start_us[1:] == end_us[:-1])
-        stops = ~np.append(goes_on[1:], False)[: len(job)]
-        begun = np.where(opens, _START, np.where(goes_on, _RESIZE, _RESUME))
+        stops = ends != RESIZE
+        goes_on = ~np.append(True, stops)[: len(job)]
+        begun = np.where(opens, _START, np.where(goes_on, RESIZE, _RESUME))
         rejected = np.flatnonzero(np.asarray(schedule.status) == REJECTED)
         parts = (
             (trace.submit_us, np.arange(len(trace)), _ARRIVAL),
             (trace.submit_us[rejected], rejected, _REJECT),
             (start_us, job, begun),
-            (end_us[stops], job[stops], np.where(ends_job, _FINISH, _PREEMPT)[stops]),
+            (end_us[stops], job[stops], ends[stops]),
         )
         time_us = np.concatenate([times for times, _, _ in parts])
         jobs = np.concatenate([of for _, of, _ in parts])
         kind = np.concatenate([np.broadcast_to(code, len(times)) for times, _, code in parts])
-        order = np.lexsort((jobs, np.minimum(kind, _START), time_us))
+        order = np.lexsort((jobs, _ORDER[kind], time_us))
         self.time_us: Int64 = read_only(time_us[order])
         self.kind_code: npt.NDArray[np.int8] = read_only(kind[order].astype(np.int8))
         self.job: Int64 = read_only(jobs[order].astype(np.int64, copy=False))
@@ -172,7 +244,9 @@ class Events:
 
     @cached_property
     def kind(self) -> AnyArray:
-        """``finish``, ``arrival``, ``reject``, ``preempt``, ``start``, ``resume`` or ``resize``."""
+        """``finish``, ``kill``, ``interrupt``, ``fail``, ``arrival``, ``reject``, ``preempt``,
+        ``start``, ``resume`` or ``resize``.
+        """
         return read_only(np.array(KINDS)[self.kind_code])
 
     def to_polars(self) -> polars.DataFrame:
@@ -303,10 +377,10 @@ class Contention:
         offset = np.arange(height.sum()) - np.repeat(np.cumsum(height) - height, height)
         k = np.repeat(np.minimum(before, self._rings), height) + offset
         sign = np.repeat(np.sign(change), height)
-        _, time_us, num_links = _accumulate(k, np.repeat(self._time_us, height), sign)
+        _, time_us, num_links = accumulate(k, np.repeat(self._time_us, height), sign)
         is_positive = (num_links > 0).astype(np.int64)
         switch = np.diff(is_positive, prepend=0)  # for every k, the last is 0
-        _, time_us, rings = _accumulate(np.zeros_like(time_us), time_us, switch)
+        _, time_us, rings = accumulate(np.zeros_like(time_us), time_us, switch)
         return Level(us_to_seconds(time_us), read_only(rings))
 
     @cached_property
@@ -417,24 +491,8 @@ def _crossings(ring: Int64, domain: Int32, gpus: Int64, parent: Int32) -> tuple[
 def _levels(start_us: Int64, end_us: Int64, link: Int64) -> tuple[Int64, Int64, Int64]:
     """Return the steps (link, time, rings) of each link, sorted by link and time."""
     ones = np.ones(len(link), dtype=np.int64)
-    return _accumulate(
+    return accumulate(
         np.concatenate((link, link)),
         np.concatenate((start_us, end_us)),
         np.concatenate((ones, -ones)),
     )
-
-
-def _accumulate(of: Int64, time_us: Int64, change: Int64) -> tuple[Int64, Int64, Int64]:
-    """Sum the changes of counters over time into steps (counter, time, value).
-
-    The changes of a counter must cancel out. An instant without a change makes no step.
-    """
-    order = np.lexsort((time_us, of))
-    of, time_us = of[order], time_us[order]
-    value: Int64 = np.cumsum(change[order])
-    last: Bool = np.ones(len(of), dtype=np.bool_)
-    last[:-1] = (of[1:] != of[:-1]) | (time_us[1:] != time_us[:-1])
-    of, time_us, value = of[last], time_us[last], value[last]
-    before = np.concatenate(([0], value[:-1]))
-    moves = value != before
-    return of[moves], time_us[moves], value[moves]

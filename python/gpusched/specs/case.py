@@ -27,6 +27,7 @@ from gpusched.plugins.policy import (
 from gpusched.plugins.registry import has_flag_of, speeds
 from gpusched.specs.run_spec import RunSpec
 from gpusched.traces.checked_columns import NOT_GIVEN
+from gpusched.traces.job_columns import is_blank
 from gpusched.traces.model_columns import demand_columns, model_columns, types_of_own_width
 from gpusched.traces.workload import Trace
 
@@ -215,11 +216,12 @@ def job_columns(
 
 def _own_columns(trace: Trace) -> dict[str, Any]:
     """Return the jobs' columns without their models, which only some speeds read."""
-    return {
+    own = {
         column.name: getattr(trace, column.name, None)
         for column in _core.JOB_COLUMNS
         if column.per == "job" and column.name not in _MODELS
     }
+    return {name: None if is_blank(name, values) else values for name, values in own.items()}
 
 
 def save_case(
@@ -243,8 +245,10 @@ def save_case(
     Raises
     ------
     ValueError
-        If the policy, the placement or the predictor is written in Python.
+        If the policy, the placement or the predictor is written in Python, or there are outages.
     """
+    if spec.outages:
+        raise ValueError("outages: the replay tool has none")
     if predicted is None:
         raise ValueError(f"predictor {spec.predictor}: the replay tool cannot run Python")
     policy, placement = Policy.parse(spec.policy), PlacementChoice.parse(spec.placement)

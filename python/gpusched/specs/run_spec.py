@@ -9,6 +9,7 @@ import msgspec
 from gpusched.base.files import decode_toml, naming, toml_value
 from gpusched.base.memo import Memo
 from gpusched.model.cluster import Cluster
+from gpusched.model.outages import Outages
 from gpusched.plugins.identity import PythonObject
 from gpusched.specs.fingerprints import fingerprint as fingerprint
 
@@ -57,6 +58,31 @@ class TraceSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _sources: Memo[Trace, TraceSource] = Memo(1)
 
 
+class OutageSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The outages of a run.
+
+    Attributes
+    ----------
+    source
+        Where they come from, or how they were drawn.
+    num_rows
+        Number of outages, 1 or more.
+    sha256
+        SHA-256 of the outages.
+    """
+
+    source: str
+    num_rows: int
+    sha256: str
+
+    @classmethod
+    def of(cls, outages: Outages | None) -> OutageSource | msgspec.UnsetType:
+        """Describe outages; unset where there is none."""
+        if not outages:
+            return msgspec.UNSET
+        return cls(outages.source, len(outages), outages.sha256)
+
+
 class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One run: equal specifications give equal digests.
 
@@ -74,6 +100,8 @@ class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     python
         Identities of a policy, placement or predictor that is written in Python outside gpusched,
         see :class:`~gpusched.plugins.identity.PythonObject`.
+    outages
+        The outages of servers; unset, and not written, without any.
     """
 
     policy: str
@@ -86,6 +114,7 @@ class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     speed: str = "fixed"
     contention: str = "none"
     python: tuple[PythonObject, ...] = ()
+    outages: OutageSource | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         for name in ("policy", "placement", "predictor", "speed", "contention"):

@@ -48,6 +48,7 @@ from gpusched.studies.hodges_lehmann import Estimate, ratio
 if TYPE_CHECKING:
     import polars as pl
 
+    from gpusched.model.outages import Outages
     from gpusched.results.result import Result
     from gpusched.traces.workload import Trace
 
@@ -67,6 +68,7 @@ def compare(
     speed: str | SpeedChoice | None = None,
     contention: str | ContentionChoice = "none",
     seed: int = 0,
+    outages: Outages | None = None,
     warm_up_s: float | None = None,
     tail_s: float | None = None,
     threads: int | None = None,
@@ -86,7 +88,7 @@ def compare(
         Names listed by :func:`gpusched.policies`, strings such as ``"2d-las:preset=lucid"``, policy
         objects, or instances of a Python order or scheduler. One listed twice is an error;
         different objects of one class are distinguished by the digits after an ``@``.
-    placement, predictor, speed, contention, seed, verify, max_intervals
+    placement, predictor, speed, contention, seed, outages, verify, max_intervals
         As for :func:`gpusched.simulate`, the same for all; each run has its own copy of a
         placement written in Python.
     warm_up_s, tail_s
@@ -151,6 +153,7 @@ def compare(
             speed=speed,
             contention=contention,
             seed=seed,
+            outages=outages,
             verify=verify,
             max_intervals=max_intervals,
             progress=None if watched is None else partial(watched.note, label),

@@ -15,7 +15,7 @@ import numpy as np
 
 from gpusched._core import Placement
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64, freeze_columns, nearest_rank
-from gpusched.base.defaults import GPUS_PER_SERVER
+from gpusched.base.defaults import GPUS_PER_SERVER, REPAIR_S
 from gpusched.base.field_checks import check_integer, not_negative
 from gpusched.base.progress import OnProgress
 from gpusched.base.tables import Cell, Column, Table, Value, table, text_column
@@ -44,6 +44,7 @@ from gpusched.traces.cluster_sizing import assumed_cluster
 if TYPE_CHECKING:
     import polars as pl
 
+    from gpusched.model.outages import Outages
     from gpusched.results.result import Result
     from gpusched.traces.workload import Trace
 
@@ -684,8 +685,10 @@ class Scenario:
 
     Attributes
     ----------
-    trace, cluster, policy, placement, predictor, speed, contention, seed
+    trace, cluster, policy, placement, predictor, speed, contention, seed, outages
         As for :func:`gpusched.simulate`.
+    mtbf_s, repair_s
+        Mean times of failures to draw; None: none are drawn.
     """
 
     trace: Trace
@@ -696,10 +699,18 @@ class Scenario:
     speed: str | SpeedChoice | None
     contention: str | ContentionChoice
     seed: int
+    outages: Outages | None = None
+    mtbf_s: float | None = None
+    repair_s: float = REPAIR_S
 
     def run(self) -> Result:
         """Simulate it."""
         asked = {name: own(value) for name, value in vars(self).items()}
+        mtbf_s, repair_s = asked.pop("mtbf_s"), asked.pop("repair_s")
+        if mtbf_s is not None:
+            from gpusched.traces.outages import drawn_for
+
+            asked["outages"] = drawn_for(self.trace, self.cluster, mtbf_s, repair_s, self.seed)
         return simulate(asked.pop("trace"), asked.pop("cluster"), **asked)
 
 

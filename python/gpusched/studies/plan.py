@@ -830,4 +830,12 @@ def _with_models(trace: Trace, entry: StudyTrace, seed: int) -> Trace:
     if entry.restart_s is not None:
         cost_s = np.full(len(trace), entry.restart_s)
         trace = replace(trace, restart_us=seconds_to_us(cost_s))
-    return trace
+    from gpusched.traces.workload import with_limits
+
+    return with_limits(
+        trace,
+        time_limit_s=entry.time_limit_s,
+        checkpoint_every_s=entry.checkpoint_every_s,
+        checkpoint_write_s=entry.checkpoint_write_s,
+        max_requeues=entry.max_requeues,
+    )

@@ -12,8 +12,8 @@ import msgspec
 import numpy as np
 
 from gpusched.base.arrays import Float64
-from gpusched.base.defaults import POLICY
-from gpusched.base.field_checks import check_integer, check_name, not_negative
+from gpusched.base.defaults import POLICY, REPAIR_S
+from gpusched.base.field_checks import check_integer, check_name, check_positive, not_negative
 from gpusched.base.files import decode_toml, naming, read_bytes, toml_key, toml_value
 from gpusched.base.suggest import nearest, with_nearest_field
 from gpusched.base.units import seconds_of, share_of
@@ -146,6 +146,11 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         deadlines have their own.
     restart_s
         Cost of each resume of each job, seconds, as in the column of that name.
+    time_limit_s, checkpoint_every_s, checkpoint_write_s, max_requeues
+        Value of these columns for all jobs; the time limit for those without their own.
+    mtbf_s, repair_s
+        Draw exponential failures of servers with these mean times to failure and to repair,
+        seconds, with the seed of the run, see :func:`gpusched.generate_outages`. Default: none.
     reference_type
         As for :meth:`gpusched.Trace.with_reference_type`.
     """
@@ -169,6 +174,12 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     throughputs: str | None = None
     deadlines: dict[str, Any] | None = None
     restart_s: float | None = None
+    time_limit_s: float | None = None
+    checkpoint_every_s: float | None = None
+    checkpoint_write_s: float | None = None
+    max_requeues: int | None = None
+    mtbf_s: float | None = None
+    repair_s: float = REPAIR_S
     reference_type: str | None = None
 
     def __post_init__(self) -> None:
@@ -196,6 +207,9 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
                 raise ValueError(f"loads: {load!r} must be finite and positive")
         if self.restart_s is not None:
             not_negative("restart_s", self.restart_s, MOST_RESTART_S)
+        for name in ("mtbf_s", "repair_s"):
+            if getattr(self, name) is not None:
+                check_positive(name, getattr(self, name))
         if self.sample is not None and not 0 < self.sample <= 1:
             raise ValueError(f"sample: {self.sample!r} must be positive and at most 1")
         for name in ("loads", "windows", "jobs"):

@@ -417,15 +417,22 @@ class RunContext:
             known[position, run.values]
             for known, position in zip(self.choices, run.choices, strict=True)
         )
+        entry, cluster = self.entries[run.recipe.trace], self.clusters[run.cluster]
+        outages = None
+        if entry.mtbf_s is not None:
+            from gpusched.traces.outages import drawn_for
+
+            outages = drawn_for(trace, cluster, entry.mtbf_s, entry.repair_s, run.seed)
         return simulate_quietly(
             trace,
-            self.clusters[run.cluster],
+            cluster,
             policy=own(policy),
             placement=own(placement),
             predictor=predictor,
             speed=speed,
             contention=contention,
             seed=run.seed,
+            outages=outages,
             max_intervals=self.max_intervals,
         )
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from gpusched._core import Placement
 from gpusched.base.arrays import Int64
-from gpusched.base.defaults import GPUS_PER_SERVER, POLICY
-from gpusched.base.field_checks import not_negative
+from gpusched.base.defaults import GPUS_PER_SERVER, POLICY, REPAIR_S
+from gpusched.base.field_checks import check_positive, not_negative
 from gpusched.base.progress import OnProgress
 from gpusched.base.suggest import nearest
 from gpusched.base.tables import Cell, Column, Table, Value, table
@@ -59,6 +59,7 @@ from gpusched.traces.cluster_sizing import assumed_cluster
 if TYPE_CHECKING:
     import polars as pl
 
+    from gpusched.model.outages import Outages
     from gpusched.results.result import Result
     from gpusched.traces.workload import Trace
 
@@ -66,6 +67,8 @@ if TYPE_CHECKING:
 MEASURES: Final = (
     "mean_wait_s", "p95_wait_s", "mean_jct_s", "p95_jct_s", "utilisation", "makespan_s",
 )  # fmt: skip
+LOST: Final = ("lost_to_failures_gpu_s", "lost_to_limits_gpu_s")
+"""Further measures where a run has outages, time limits or checkpoints."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +87,9 @@ class Outcome:
         The cluster.
     measures
         ``mean_wait_s``, ``p95_wait_s``, ``mean_jct_s`` and ``p95_jct_s`` of the jobs that every
-        case finishes; ``utilisation`` and ``makespan_s`` of the run; or all within a window, NaN
-        if it has none.
+        case finishes; ``utilisation`` and ``makespan_s`` of the run, and if a case has outages,
+        time limits or checkpoints, ``lost_to_failures_gpu_s`` and ``lost_to_limits_gpu_s``; or all
+        within a window, NaN if it has none.
     num_finished
         Number of jobs in the window that finished.
     num_gain, num_lose
@@ -140,6 +144,7 @@ def outcome_of(
     resolution_s: float,
     window: RunWindow | None,
     same: SameJobs,
+    measures: Sequence[str] = MEASURES,
 ) -> Outcome:
     """Compare a run with the baseline.
 
@@ -154,6 +159,8 @@ def outcome_of(
         the jobs in it in the baseline.
     same
         The jobs that job measures cover.
+    measures
+        What is measured.
     """
     jobs, spec, measured = result.jobs, result.spec, same.measured(label, result)
     counted = np.ones(len(jobs), np.bool_) if window is None else window.counted(reference.trace)
@@ -172,7 +179,7 @@ def outcome_of(
         result.cluster,
         {
             key: measured[key] if key in measured else _measure(result, key, window)
-            for key in MEASURES
+            for key in measures
         },
         int(np.count_nonzero(finished)),
         int(np.count_nonzero(gained) + np.count_nonzero(finished & ~before)),
@@ -183,6 +190,8 @@ def outcome_of(
 
 
 def _measure(result: Result, key: str, window: RunWindow | None) -> float:
+    if key in LOST and not len(result.schedule.lost_us):
+        return 0.0
     if window is None:
         return float(result.metric(key))
     if not METRICS.find(key).is_of_parts:
@@ -413,6 +422,40 @@ def _restart(trace: Trace, value: Any) -> float:
     return cost_s
 
 
+def _given(scenario: Scenario, base: Scenario, change: Change, value: float | None) -> Scenario:
+    """Give all jobs the same value in a column."""
+    columns = {change.key if change.key == "max_requeues" else f"{change.key}_s": value}
+    if change.key == "checkpoint_every" and value is None:
+        columns["checkpoint_write_s"] = None
+    return dataclasses.replace(scenario, trace=scenario.trace.with_columns(**columns))
+
+
+def _time(trace: Trace, value: Any) -> float:
+    time_s = seconds_of(value)
+    if not 0 < time_s <= MAX_SERVICE_US / US_PER_S:
+        raise ValueError("must be a time above 0")
+    return time_s
+
+
+def _time_or_none(trace: Trace, value: Any) -> float | None:
+    return None if value == "off" else _time(trace, value)
+
+
+def _count(trace: Trace, value: Any) -> int:
+    if not re.fullmatch(r"\d{1,9}", str(value)):
+        raise ValueError("must be a number of at least 0")
+    return int(value)
+
+
+def _failing(scenario: Scenario, base: Scenario, change: Change, value: float | None) -> Scenario:
+    """Draw failures instead of those of the baseline."""
+    if change.key == "repair" and scenario.mtbf_s is None:
+        raise ValueError("needs drawn failures (mtbf)")
+    outages = None if change.key == "mtbf" else scenario.outages
+    times: dict[str, Any] = {f"{change.key}_s": value}
+    return dataclasses.replace(scenario, outages=outages, **times)
+
+
 def _choice(kind: Any) -> Callable[[Trace, Any], Any]:
     return lambda trace, value: kind.parse(value) if isinstance(value, str) else value
 
@@ -430,6 +473,12 @@ _KEYS: Final[dict[str, tuple[Callable[[Trace, Any], Any], Callable[..., Scenario
     "load": (_factor, _loaded),
     "estimates": (_estimates, _estimated),
     "restart": (_restart, _restarted),
+    "time_limit": (_time_or_none, _given),
+    "checkpoint_every": (_time_or_none, _given),
+    "checkpoint_write": (_restart, _given),
+    "max_requeues": (_count, _given),
+    "mtbf": (_time_or_none, _failing),
+    "repair": (_time, _failing),
 }
 """Settings that can be changed: how a value is parsed, and how it changes a scenario."""
 
@@ -500,8 +549,9 @@ class WhatIf:
         """A row for the baseline and each change, with changes of measures below their values."""
         every = (self.base, *self.outcomes)
         known = [
-            METRICS.find(key) for key in _SHOWN
-            if any(math.isfinite(outcome.measures[key]) for outcome in every)
+            METRICS.find(key) for key in (*_SHOWN, *LOST)
+            if any(math.isfinite(outcome.measures.get(key, math.nan)) for outcome in every)
+            and not (key in LOST and all(outcome.measures[key] == 0 for outcome in every))
         ]  # fmt: skip
         columns = [Column("case", short=" ", is_text=True), *map(column_of, known)]
         columns += [Column(word, kind="count", key=f"num_{word}") for word in ("gain", "lose")]
@@ -598,7 +648,8 @@ class WhatIf:
         rows = []
         for outcome in (self.base, *self.outcomes):
             changed = {
-                f"d_{key}": outcome.measures[key] - self.base.measures[key] for key in MEASURES
+                f"d_{key}": outcome.measures[key] - before
+                for key, before in self.base.measures.items()
             }
             rows.append(outcome.to_dict() | changed | {"grade": letter})
         return pl.from_dicts(rows, infer_schema_length=None)
@@ -656,6 +707,9 @@ def whatif(
     warm_up_s: float | None = None,
     tail_s: float | None = None,
     seed: int = 0,
+    outages: Outages | None = None,
+    mtbf_s: float | None = None,
+    repair_s: float = REPAIR_S,
     threads: int | None = None,
     progress: OnProgress | None = None,
     stop: threading.Event | None = None,
@@ -678,9 +732,14 @@ def whatif(
         ``speed``, ``contention``; ``servers`` and ``gpus_per_server`` (``12``, ``+4``, ``-4``,
         ``+10%``; ``servers[V100]`` if the cluster has several types); ``load`` (on the baseline's
         cluster, or a factor ``*1.2`` or ``+20%``); ``estimates`` (``exact``, or a factor);
-        ``restart`` (cost of a restart of any job: ``60``, ``1m``).
-    placement, predictor, speed, contention, seed
+        ``restart`` (cost of a restart of any job: ``60``, ``1m``); ``time_limit``,
+        ``checkpoint_every`` (times, or ``off``), ``checkpoint_write`` and ``max_requeues``, for
+        all jobs; ``mtbf`` (a time, or ``off``) and ``repair``.
+    placement, predictor, speed, contention, seed, outages
         As for :func:`gpusched.simulate`, for the baseline.
+    mtbf_s, repair_s
+        Draw exponential failures of servers with these mean times to failure and to repair,
+        seconds; see :func:`gpusched.generate_outages`. ``mtbf_s`` None: none in the baseline.
     gpus_per_server
         Without a cluster: GPUs of each server.
     resolution_s
@@ -724,6 +783,11 @@ def whatif(
     for change in asked:
         change.check(trace)
     resolution_s = not_negative("resolution_s", resolution_s, 2.0**43)
+    if outages is not None and mtbf_s is not None:
+        raise ValueError("mtbf_s: cannot be combined with outages")
+    for name, value in (("mtbf_s", mtbf_s), ("repair_s", repair_s)):
+        if value is not None:
+            check_positive(name, value)
     window = RunWindow.checked(trace, warm_up_s, tail_s)
     policy = Policy.parse(base) if isinstance(base, str) else base
     known = for_trace(predictor, trace)
@@ -734,7 +798,9 @@ def whatif(
         start = Scenario(trace, ANYWHERE, policy, placement, known, speed, "none", seed)
         cluster, how = _assumed(start, measured, gpus_per_server, threads, stop)
         said.append(how)
-    start = Scenario(trace, cluster, policy, placement, known, speed, contention, seed)
+    start = Scenario(
+        trace, cluster, policy, placement, known, speed, contention, seed, outages, mtbf_s, repair_s
+    )
     scenarios = {BASE: start, **_changed(start, asked)}
     if len(asked) > 1 and TOGETHER not in scenarios:
         said.append("no row for all together: one setting changes in several ways")
@@ -743,8 +809,10 @@ def whatif(
         threads=threads, progress=progress, stop=stop,
     )  # fmt: skip
     reference, same = results[BASE], SameJobs(results, window)
+    can_lose = any(len(result.schedule.lost_us) for result in results.values())
+    measures = (*MEASURES, *LOST) if can_lose else MEASURES
     outcomes = tuple(
-        outcome_of(label, result, reference, resolution_s, window, same)
+        outcome_of(label, result, reference, resolution_s, window, same, measures)
         for label, result in results.items()
     )
     if window is not None:
@@ -765,6 +833,7 @@ def whatif(
             *same.lines("every case"),
             *pile_ups(growths),
             *restart_costs(results),
+            *_outages_told(results),
             *_remarks(results),
         ),
         same.share_of_others,
@@ -832,6 +901,15 @@ def _assumed(
         why = "whose mean wait is closest to the recorded one"
         return found[0].cluster, f"cluster assumed: {found[0].cluster}, {why}"
     return assumed_cluster(trace, gpus_per_server)
+
+
+def _outages_told(results: Mapping[str, Result]) -> list[str]:
+    """Describe the outages of the runs that have any."""
+    said: dict[str, list[str]] = {}
+    for label, result in results.items():
+        if of := result.spec.outages:
+            said.setdefault(f"{plural(of.num_rows, 'outage')} from {of.source}", []).append(label)
+    return [f"{', '.join(labels)}: {text}" for text, labels in said.items()]
 
 
 def _remarks(results: Mapping[str, Result]) -> list[str]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gpusched.testing.law_registry import claims as claims
     from gpusched.testing.law_registry import laws as laws
     from gpusched.testing.strategies import clusters as clusters
+    from gpusched.testing.strategies import outages as outages
     from gpusched.testing.strategies import states as states
     from gpusched.testing.strategies import traces as traces
     from gpusched.testing.strategies import workloads as workloads
@@ -33,6 +34,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "claims": "testing.law_registry",
         "clusters": "testing.strategies",
         "laws": "testing.law_registry",
+        "outages": "testing.strategies",
         "states": "testing.strategies",
         "traces": "testing.strategies",
         "workloads": "testing.strategies",

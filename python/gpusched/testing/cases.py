@@ -22,6 +22,7 @@ from gpusched.engine.open_run import Simulation
 from gpusched.engine.seams import Chosen, placement_seam, policy_seam
 from gpusched.engine.simulation import simulate
 from gpusched.model.cluster import Cluster, ServerGroup
+from gpusched.model.outages import Outages
 from gpusched.plugins.info import PluginInfo, has_flag
 from gpusched.plugins.policy import Choice, ContentionChoice, SpeedChoice, known_choice
 from gpusched.results.audited_names import declared
@@ -29,10 +30,13 @@ from gpusched.results.result import Result
 from gpusched.schedules.schedule import FINISHED
 from gpusched.traces.workload import Trace
 
+LIMITS: Final = ("time_limit_s", "checkpoint_every_s", "checkpoint_write_s", "max_requeues")
+"""Columns on how runs end and what is kept of them."""
+
 _COLUMNS: Final = (
     "submit_s", "service_s", "gpus", "estimate_s", "predicted_s", "deadline_s", "checkpoint_s",
     "restart_s", "weight", "value", "min_gpus", "max_gpus", "gpu_share", "cpu", "memory_gib",
-    "gpus_per_node",
+    "gpus_per_node", *LIMITS,
 )  # fmt: skip
 
 Columns = dict[str, Any]
@@ -45,8 +49,9 @@ def columns_of(trace: Trace) -> Columns:
         is_time = name.endswith("_s")
         values = getattr(trace, f"{name[:-1]}us" if is_time else name)
         if values is not None:
-            values = np.where(values < 0, np.nan, values / US_PER_S) if is_time else values
-            columns[name] = list(map(_number, values.tolist()))
+            is_none = values < (name == "checkpoint_every_s")
+            values = values / US_PER_S if is_time else values
+            columns[name] = list(map(_number, np.where(is_none, np.nan, values).tolist()))
     if trace.type_set is not None:
         columns["gpu_types"] = ["|".join(types) for types in trace.allowed_types or ()]
     for index, models in (("profile", "profiles"), ("graph", "graphs")):
@@ -94,6 +99,22 @@ def cluster_code(cluster: Cluster) -> str:
         domains = ", ".join(f"gs.Domain({_arguments(_fields(d))})" for d in cluster.domains)
         text += f", domains=({domains},)"
     return f"cluster = gs.Cluster({text})"
+
+
+def outages_code(outages: Outages) -> str:
+    """Return code that builds the outages."""
+    columns = outages.to_polars().to_dict(as_series=False)
+    given = [f"{name}={_code([*map(_number, values)])}" for name, values in columns.items()]
+    return f"outages = gs.Outages.from_columns({', '.join(given)})"
+
+
+def moved(outages: Outages | None, *, times: int = 1, later_s: int = 0) -> Outages | None:
+    """Return outages with all times multiplied or later."""
+    if outages is None:
+        return None
+    shift_us = round(later_s * US_PER_S)
+    end_us = np.where(outages.end_us < 0, outages.end_us, outages.end_us * times + shift_us)
+    return replace(outages, start_us=outages.start_us * times + shift_us, end_us=end_us)
 
 
 def one_more_server(cluster: Cluster) -> Cluster:
@@ -238,6 +259,7 @@ class Case:
     seed: int = 0
     role: str = "policy"
     claims: frozenset[str] = frozenset()
+    outages: Outages | None = None
 
     @cached_property
     def result(self) -> Result:
@@ -282,13 +304,21 @@ class Case:
         """Whether jobs that share a link slow each other down."""
         return not known_choice(ContentionChoice, self.contention).has("uncontended")
 
+    @property
+    def has_limits(self) -> bool:
+        """Whether runs may end before their work is done, or be longer than it."""
+        return self.outages is not None or any(name in self.columns for name in LIMITS)
+
     def evidence(self, *, preempts: bool | None = None) -> Evidence:
         """Return its run as an audit case; ``preempts`` overrides the flag."""
         run = self.result
         flags = declared(run.spec)
         if preempts is not None:
             flags = replace(flags, preempts=preempts)
-        made = Evidence(self.trace, self.cluster, run.spec, run.schedule, run.intervals, flags)
+        made = Evidence(
+            self.trace, self.cluster, run.spec, run.schedule, run.intervals, flags,
+            outages=self.outages,
+        )  # fmt: skip
         made.measured = kinds_by_figures(made)
         return made
 
@@ -324,7 +354,8 @@ class Case:
             given.append(f"contention={self.contention!r}")
         if self.claims:
             given.append(f"declares={sorted(self.claims)!r}")
-        given += [f"laws=[{law!r}]", "on=(trace, cluster)", f"seed={self.seed}"]
+        workload = "trace, cluster" + ", outages" * (self.outages is not None)
+        given += [f"laws=[{law!r}]", f"on=({workload})", f"seed={self.seed}"]
         return f"gs.testing.check_{self.role}({', '.join(given)})"
 
     def speed_code(self) -> str:
@@ -334,7 +365,7 @@ class Case:
     def _arguments(self, changed: dict[str, Any]) -> dict[str, Any]:
         given: dict[str, Any] = {
             "trace": self.trace, "cluster": self.cluster, "speed": self.speed,
-            "contention": self.contention, "seed": self.seed,
+            "contention": self.contention, "seed": self.seed, "outages": self.outages,
         }  # fmt: skip
         for name in ("policy", "placement"):
             if name not in changed:
@@ -355,16 +386,16 @@ def partial_result(run: Simulation) -> Result:
         return run.result()
 
 
-Workload = tuple[Trace, Cluster]
+Workload = tuple[Trace, Cluster, Outages | None]
 
 
 def corner_cases(gpu_types: Sequence[str]) -> Iterator[Workload]:
-    """Yield small workloads in which a policy has few choices, or many."""
+    """Yield small workloads in which a policy has few choices, or many, without outages."""
     one = cluster_of([(1, gpu_types[0])])
     some = cluster_of([(2, name) for name in gpu_types] + [(2, gpu_types[0])])
-    yield Trace.from_columns([0], [1], [1]), one
-    yield Trace.from_columns([5], [2], [2]), some
-    yield Trace.from_columns([0], [1], [2]), one  # larger than the cluster
-    yield Trace.from_columns([0, 0, 0, 0], [3, 3, 3, 3], [1, 1, 1, 1]), one
-    yield Trace.from_columns([0, 0, 1, 1], [4, 1, 4, 1], [2, 1, 2, 1]), some
-    yield Trace.from_columns([0, 1, 2], [10, 1, 1], [1, 2, 1]), some
+    yield Trace.from_columns([0], [1], [1]), one, None
+    yield Trace.from_columns([5], [2], [2]), some, None
+    yield Trace.from_columns([0], [1], [2]), one, None  # larger than the cluster
+    yield Trace.from_columns([0, 0, 0, 0], [3, 3, 3, 3], [1, 1, 1, 1]), one, None
+    yield Trace.from_columns([0, 0, 1, 1], [4, 1, 4, 1], [2, 1, 2, 1]), some, None
+    yield Trace.from_columns([0, 1, 2], [10, 1, 1], [1, 2, 1]), some, None

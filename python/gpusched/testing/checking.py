@@ -5,22 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from gpusched.base.draws import check_seed
 from gpusched.base.field_checks import check_integer
 from gpusched.base.libraries import need
 from gpusched.model.cluster import Cluster
+from gpusched.model.outages import Outages
 from gpusched.plugins.policy import SpeedChoice, known_choice
 from gpusched.plugins.registry import speeds
 from gpusched.testing.cases import (
     Case,
     Subject,
     Workload,
+    cluster_of,
     corner_cases,
 )
 from gpusched.testing.law_registry import Law, LawBroken, checked_claims, chosen_laws
 from gpusched.traces.workload import Trace
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
 
 
 def first_broken(case: Case, asked: Iterable[Law]) -> tuple[Law, str] | None:
@@ -45,7 +51,10 @@ def broken_laws(case: Case, asked: Iterable[Law]) -> Iterator[tuple[Law, str]]:
 
 _TYPES = ("A", "B")
 _MOST_EXAMPLES = 10**9
-_OPTIONAL = ("estimate_s", "weight", "checkpoint_s", "restart_s", "gpu_types")
+_OPTIONAL = (
+    "estimate_s", "weight", "checkpoint_s", "restart_s", "gpu_types", "time_limit_s",
+    "checkpoint_every_s", "max_requeues",
+)  # fmt: skip
 
 
 def check_policy(
@@ -57,7 +66,7 @@ def check_policy(
     laws: Iterable[str] | None = None,
     examples: int = 100,
     seed: int = 0,
-    on: tuple[Trace, Cluster] | None = None,
+    on: tuple[Trace, Cluster] | tuple[Trace, Cluster, Outages] | None = None,
 ) -> None:
     """Check a policy for every property of policies, on many small workloads.
 
@@ -80,7 +89,8 @@ def check_policy(
     seed
         Seed of the workloads and of the runs.
     on
-        A trace and a cluster to check instead of random workloads.
+        A trace, a cluster and perhaps outages to check instead of random workloads. Those have
+        outages if policy and placement support them, at the speed ``fixed``.
 
     Returns
     -------
@@ -117,7 +127,7 @@ def check_placement(
     laws: Iterable[str] | None = None,
     examples: int = 100,
     seed: int = 0,
-    on: tuple[Trace, Cluster] | None = None,
+    on: tuple[Trace, Cluster] | tuple[Trace, Cluster, Outages] | None = None,
 ) -> None:
     """Check a placement for every property of placements; see :func:`check_policy`.
 
@@ -152,7 +162,7 @@ def check_speed(
     laws: Iterable[str] | None = None,
     examples: int = 100,
     seed: int = 0,
-    on: tuple[Trace, Cluster] | None = None,
+    on: tuple[Trace, Cluster] | tuple[Trace, Cluster, Outages] | None = None,
 ) -> None:
     """Check a speed for every property of speeds; see :func:`check_policy`.
 
@@ -196,10 +206,10 @@ class _Question:
         self.made["claims"] = checked_claims(self.declares)
 
     def of(self, workload: Workload) -> Case:
-        trace, cluster = workload
+        trace, cluster, outages = workload
         return Case(
             trace, cluster, self.policy, self.placement, contention=self.contention,
-            seed=self.seed, role=self.role, **self.made,
+            seed=self.seed, role=self.role, outages=outages, **self.made,
         )  # fmt: skip
 
     @property
@@ -209,6 +219,8 @@ class _Question:
         columns = [name for name in _OPTIONAL if name != "gpu_types" or not self.is_pooled]
         if self.policy.has("deadlines"):
             columns.append("deadline_s")
+        if self.made["speed"].has("steady"):
+            columns.append("checkpoint_write_s")
         return [*columns, *sorted(models)]
 
     @property
@@ -218,6 +230,19 @@ class _Question:
     @property
     def has_models(self) -> bool:
         return bool({"profile", "graph"} & set(self.columns))
+
+    @cached_property
+    def has_outages(self) -> bool:
+        """Whether servers may fail: if there are no models, and the run is not refused."""
+        if self.has_models or self.is_pooled:
+            return False
+        outage = Outages.from_columns([0], [0], [1])
+        workload = Trace.from_columns([0], [1], [1]), cluster_of([(1, _TYPES[0])]), outage
+        try:
+            self.of(workload).simulate()
+        except Exception:
+            return False
+        return True
 
     def corners(self) -> Iterator[Workload]:
         """The fixed workloads; none if a speed needs more data of the jobs."""
@@ -229,13 +254,14 @@ def _check(
     names: Iterable[str] | None,
     examples: int,
     seed: int,
-    on: Workload | None,
+    on: tuple[Trace, Cluster] | tuple[Trace, Cluster, Outages] | None,
 ) -> None:
     asked = chosen_laws(names)
     check_integer("examples", examples, 0, _MOST_EXAMPLES)
     check_seed(seed)
     number, found = 0, list[_Found]()
-    for workload in question.corners() if on is None else (on,):
+    given = () if on is None else ((*on, None)[:3],)
+    for workload in given or question.corners():
         number += 1
         case = question.of(workload)
         broken = first_broken(case, asked)
@@ -255,14 +281,17 @@ def _size(found: _Found) -> tuple[int, ...]:
     """Sort key of failing cases: the smallest one is shown."""
     case, _, _ = found
     seconds = sum(case.columns["submit_s"]) + sum(case.columns["service_s"])
-    return len(case.trace), case.cluster.num_gpus, len(case.columns), int(seconds)
+    num_outages = 0 if case.outages is None else len(case.outages)
+    width = len(case.trace) + case.cluster.num_gpus
+    return width, num_outages, len(case.columns), int(seconds)
 
 
 def _told(case: Case, law: Law, fault: str, asked: tuple[Law, ...], number: int) -> LawBroken:
     also = tuple(other.name for other, _ in broken_laws(case, asked) if other is not law)
     return LawBroken(
-        law, fault, case.trace, case.cluster, examples=number, also=also, again=case.again(law.name)
-    )
+        law, fault, case.trace, case.cluster, case.outages, examples=number, also=also,
+        again=case.again(law.name),
+    )  # fmt: skip
 
 
 def _search(
@@ -285,7 +314,7 @@ def _search(
         raise
     import hypothesis
 
-    from gpusched.testing.strategies import workloads
+    from gpusched.testing.strategies import outages, workloads
 
     if found:
         examples = _LIKE_A_CORNER
@@ -300,7 +329,13 @@ def _search(
             raise _Broken
 
     types = ("gpu",) if question.is_pooled else _TYPES
-    drawn = workloads(columns=question.columns, gpu_types=types, is_fitting=question.has_models)
+    plain = workloads(columns=question.columns, gpu_types=types, is_fitting=question.has_models)
+
+    def with_outages(workload: tuple[Trace, Cluster]) -> SearchStrategy[Workload]:
+        none = hypothesis.strategies.none()
+        drawn = none | outages(workload[1]) if question.has_outages else none
+        return drawn.map(lambda outages: (*workload, outages))
+
     wrapped: Callable[[], None] = hypothesis.seed(seed)(
         hypothesis.settings(
             max_examples=examples,
@@ -311,7 +346,7 @@ def _search(
             verbosity=hypothesis.Verbosity.quiet,
             suppress_health_check=list(hypothesis.HealthCheck),
             phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
-        )(hypothesis.given(drawn)(look))
+        )(hypothesis.given(plain.flatmap(with_outages))(look))
     )
     with suppress(_Broken, hypothesis.errors.Flaky):  # violations may be intermittent
         wrapped()

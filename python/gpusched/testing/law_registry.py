@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 from gpusched.base.registry import Registry
 from gpusched.base.suggest import nearest
-from gpusched.testing.cases import cluster_code, trace_code
+from gpusched.testing.cases import cluster_code, outages_code, trace_code
 
 if TYPE_CHECKING:
     from gpusched.model.cluster import Cluster
+    from gpusched.model.outages import Outages
     from gpusched.testing.cases import Case
     from gpusched.traces.workload import Trace
 
@@ -157,8 +158,8 @@ class LawBroken(AssertionError):
         The violated property.
     fault
         What is wrong with the case.
-    trace, cluster
-        The example.
+    trace, cluster, outages
+        The example; ``outages`` is None without any.
     examples
         Number of workloads tried up to the first fault.
     also
@@ -171,17 +172,20 @@ class LawBroken(AssertionError):
         fault: str,
         trace: Trace,
         cluster: Cluster,
+        outages: Outages | None = None,
         *,
         examples: int = 1,
         also: tuple[str, ...] = (),
         again: str = "",
     ) -> None:
         self.law, self.sentence, self.fault = law.name, law.sentence, fault
-        self.trace, self.cluster = trace, cluster
+        self.trace, self.cluster, self.outages = trace, cluster, outages
         self.examples, self.also = examples, also
         lines = [f"{law.name}: {law.sentence}", f"  {fault}"]
         lines.append(f"Found with workload {examples}; this case is smaller or equal:")
         lines += [trace_code(trace), cluster_code(cluster)]
+        if outages is not None:
+            lines.append(outages_code(outages))
         if also:
             lines.append(f"It also violates {', '.join(also)}.")
         lines.append(f"To repeat: {again}")

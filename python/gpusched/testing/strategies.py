@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from gpusched.base.libraries import need
 from gpusched.base.suggest import nearest
 from gpusched.engine.open_run import Simulation
 from gpusched.model.cluster import Cluster
 from gpusched.model.job_graphs import JobGraph, Stage
+from gpusched.model.outages import KINDS, Outages
 from gpusched.model.profiles import JobProfile
 from gpusched.testing.cases import cluster_of
 from gpusched.traces.workload import Trace
@@ -87,8 +90,8 @@ _WEIGHTS: Final = (1, 2, 0.5)
 _COSTS: Final = (0, 1, 2)
 
 COLUMNS: Final = (
-    "estimate_s", "weight", "deadline_s", "checkpoint_s", "restart_s", "gpu_types", "profile",
-    "graph",
+    "estimate_s", "weight", "deadline_s", "checkpoint_s", "restart_s", "gpu_types", "time_limit_s",
+    "checkpoint_every_s", "checkpoint_write_s", "max_requeues", "profile", "graph",
 )  # fmt: skip
 """Columns that a drawn trace may have besides submit times, services and GPUs."""
 
@@ -111,6 +114,7 @@ def traces(
     columns
         Columns besides submit, service and number of GPUs, from ``COLUMNS``: ``"estimate_s"``,
         ``"weight"``, ``"deadline_s"``, ``"checkpoint_s"``, ``"restart_s"``, ``"gpu_types"``,
+        ``"time_limit_s"``, ``"checkpoint_every_s"``, ``"checkpoint_write_s"``, ``"max_requeues"``,
         ``"profile"``, ``"graph"``. The last two are then always present, the others sometimes.
 
     Returns
@@ -160,6 +164,14 @@ def _traces(
     column("deadline_s", [st.integers(at + 1, at + 3 * service) for at, service, _ in jobs])
     for name in ("checkpoint_s", "restart_s"):
         column(name, [st.sampled_from(_COSTS)] * len(jobs))
+    none = st.just(float("nan"))
+    column("time_limit_s", [none | st.integers(1, 2 * MAX_SERVICE_S)] * len(jobs))
+    column("checkpoint_every_s", [none | st.integers(1, MAX_SERVICE_S)] * len(jobs))
+    column("max_requeues", [none | st.integers(0, 2)] * len(jobs))
+    if "checkpoint_every_s" in more:
+        writes = [st.sampled_from(_COSTS if every == every else (0,))
+                  for every in more["checkpoint_every_s"]]  # fmt: skip
+        column("checkpoint_write_s", writes)
     if len(types) > 1:
         column("gpu_types", [st.sampled_from(("", *types))] * len(jobs))
     if "profile" in columns:
@@ -209,6 +221,42 @@ def clusters(
     server = st.tuples(st.integers(1, max_gpus), st.sampled_from(tuple(gpu_types)))
     listed = st.lists(server, min_size=1, max_size=max_servers)
     return listed.map(lambda servers: cluster_of(servers, **links))
+
+
+def outages(cluster: Cluster, *, max_outages: int = 4) -> SearchStrategy[Outages]:
+    """Outages of servers of a cluster, at whole seconds and often at the same time.
+
+    Parameters
+    ----------
+    max_outages
+        Maximum number of them.
+
+    Returns
+    -------
+    SearchStrategy
+        Each example is an :class:`~gpusched.Outages`.
+
+    Raises
+    ------
+    ImportError
+        Without Hypothesis; the message names the extra.
+
+    Examples
+    --------
+    >>> drawn = gs.testing.outages(gs.Cluster.uniform(2))
+    """
+    outage = st.tuples(
+        st.integers(0, cluster.num_servers - 1),
+        st.integers(0, 2 * MAX_SUBMIT_S),
+        st.integers(1, MAX_SERVICE_S) | st.just(float("nan")),
+        st.sampled_from(KINDS),
+    )
+
+    def build(rows: list[tuple[int, int, float, str]]) -> Outages:
+        server, start_s, lasts_s, kind = zip(*rows, strict=True)
+        return Outages.from_columns(server, start_s, np.add(start_s, lasts_s), kind)
+
+    return st.lists(outage, min_size=1, max_size=max_outages).map(build)
 
 
 def workloads(

@@ -19,7 +19,7 @@ from gpusched.base.field_checks import entries, is_missing, kind_name, masked_ro
 from gpusched.base.labels import STATUSES, Labels
 from gpusched.base.rejects import OnBad, Rejects, Screen
 from gpusched.base.ticks import MAX_HORIZON_US, durations_to_seconds, seconds_to_us
-from gpusched.traces.job_columns import JOB_COLUMNS, NOT_A_TIME, JobColumn, moved
+from gpusched.traces.job_columns import JOB_COLUMNS, NOT_A_TIME, JobColumn, is_blank, moved
 from gpusched.traces.job_columns import NOT_GIVEN as NOT_GIVEN
 
 REQUIRED: Final = tuple(name for name, column in JOB_COLUMNS.items() if column.is_required)
@@ -93,6 +93,9 @@ def stored_numbers(
     """
     is_known = column.default not in (None, NOT_GIVEN)
     usual = column.default // column.units if is_known else int(column.kind != "moment")
+    none = NOT_A_TIME if column.kind == "moment" else column.default
+    if usual == column.above:  # 0 stands for none
+        usual = 1
     missing: Bool = np.zeros(len(given), dtype=np.bool_)
     if column.may_miss and given.dtype.kind == "f":
         missing = np.isnan(given)
@@ -103,11 +106,12 @@ def stored_numbers(
         ticks = seconds_to_us(values)
         if column.above is not None:
             ticks = np.maximum(ticks, 1)
-        none = NOT_A_TIME if column.kind == "moment" else NOT_GIVEN
-        values = np.where(missing, none, ticks) if column.may_miss else ticks
+        values = ticks
     elif column.kind == "amount":
         counted = np.rint(values * column.units)
         values = np.where(values > 0, np.maximum(counted, 1), counted)  # never round down to 0
+    if missing.any():
+        values = np.where(missing, none, values)
     values = values.astype(column.dtype, copy=False)
     require_beside(screen, column, values, stored)
     return values
@@ -118,7 +122,10 @@ def require_beside(
 ) -> None:
     """Check the rule between the values of a column and those of another."""
     if column.beside is not None:
-        holds = column.beside.holds(values, stored[column.beside.other])
+        other = stored.get(column.beside.other)
+        if other is None:  # optional, and 0 where it is missing
+            other = np.zeros_like(values)
+        holds = column.beside.holds(values, other)
         if column.kind == "moment":
             holds = holds | (values == NOT_A_TIME)
         screen.require(holds, column.name, column.beside.rule)
@@ -282,6 +289,7 @@ def checked_jobs(
             stored[column.stored] = numeric[column.stored]
             require_beside(screen, column, numeric[column.stored], stored)
     rejects = screen.finish(on_bad)
+    stored = {name: values for name, values in stored.items() if not is_blank(name, values)}
     stored["id"] = unique_ids(screen, ids)
     stored["row"] = screen.rows
     stored |= {name: index for name, index in (indices or {}).items() if index is not None}

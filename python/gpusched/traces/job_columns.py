@@ -74,6 +74,8 @@ class JobColumn(msgspec.Struct, frozen=True):
         The rule between it and another column.
     is_used
         Whether runs read it; others are kept, and reported as unused.
+    needs_a_value
+        Whether a column without a value for any job counts as missing.
     """
 
     name: str
@@ -90,6 +92,7 @@ class JobColumn(msgspec.Struct, frozen=True):
     is_null: bool = False
     beside: Beside | None = None
     is_used: bool = True
+    needs_a_value: bool = False
 
     @property
     def is_numeric(self) -> bool:
@@ -119,6 +122,7 @@ def _label(name: str, text: str, default: str = "", **rules: Any) -> JobColumn:
 
 
 _UNKNOWN: Final[dict[str, Any]] = {"default": NOT_GIVEN, "may_miss": True, "is_null": True}
+_MAY_LACK: Final[dict[str, Any]] = {"may_miss": True, "needs_a_value": True}
 
 JOB_COLUMNS: Final = {
     column.name: column
@@ -142,6 +146,22 @@ JOB_COLUMNS: Final = {
         ),
         _duration(
             "restart_s", "The job's own restart overhead.", least=0, default=0
+        ),
+        _duration(
+            "checkpoint_every_s", "Work between two checkpoints; without it a failure loses all.",
+            above=0, default=0, is_null=True, **_MAY_LACK,
+        ),
+        _duration(
+            "checkpoint_write_s", "Time to write a checkpoint.", least=0, default=0, **_MAY_LACK,
+            beside=Beside(
+                "checkpoint_every_us", lambda write, every: (write == 0) | (every > 0),
+                "needs a checkpoint_every_s",
+            ),
+        ),
+        JobColumn(
+            "max_requeues", "max_requeues", "i4", "whole",
+            "Failures of servers after which it waits again; the next one ends it.",
+            least=0, most=MAX_GPUS, default=NOT_GIVEN, is_null=True, **_MAY_LACK,
         ),
         _duration(
             "source_wait_s", "The recorded wait; kept for comparison only.",
@@ -197,8 +217,8 @@ JOB_COLUMNS: Final = {
             ),
         ),
         _duration(
-            "time_limit_s", "The walltime after which the source ends the job.",
-            above=0, is_used=False, **_UNKNOWN,
+            "time_limit_s", "The time after which a run of the job is ended.",
+            above=0, needs_a_value=True, **_UNKNOWN,
         ),
         _moment(
             "eligible_s", "Earliest start: dependencies and holds end then.",
@@ -238,6 +258,9 @@ _MOMENTS: Final = {
     for column in JOB_COLUMNS.values()
     if column.kind == "moment" and not column.is_required
 }
+_NEEDS_A_VALUE: Final = {
+    column.stored: column.default for column in JOB_COLUMNS.values() if column.needs_a_value
+}
 
 
 def moved(columns: Any, shift_us: Int64 | int, none: int = NOT_GIVEN) -> dict[str, Any]:
@@ -276,6 +299,11 @@ def unused(trace: Any) -> list[str]:
         if not column.is_used and _tells(getattr(trace, column.stored), column.default)
     ]
     return [f"columns kept, but used by no policy: {', '.join(names)}"] if names else []
+
+
+def is_blank(stored: str, values: Any) -> bool:
+    """Whether this stored column counts as missing, since no job has a value."""
+    return stored in _NEEDS_A_VALUE and not _tells(values, _NEEDS_A_VALUE[stored])
 
 
 def _tells(values: Any, default: Any) -> bool:

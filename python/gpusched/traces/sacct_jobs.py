@@ -470,4 +470,6 @@ def _take_estimates(read: ReadColumns) -> None:
     is_limit = (seconds > 0) & np.isfinite(seconds)
     if is_limit.any():
         read.numeric["estimate_s"] = np.where(is_limit, seconds, np.nan)
-        read.numeric["time_limit_s"] = read.numeric["estimate_s"]
+        # Slurm let these jobs run, some beyond their limits or in several runs.
+        limits = read.numeric["estimate_s"], read.numeric["service_s"]
+        read.numeric["time_limit_s"] = np.maximum(*limits)

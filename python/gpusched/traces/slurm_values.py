@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Final
 
 _DURATION: Final = re.compile(
@@ -17,6 +18,9 @@ _MIB: Final = {"K": 1 / 1024, "": 1.0, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P
 _COUNT: Final = re.compile(r"\d{1,9}(?:\.\d{1,6})?")
 _BRACKETS: Final = re.compile(r"\([^()]*\)")
 _GPU: Final = "gres/gpu"
+MAX_SERVERS: Final = 300_000
+"""Maximum number of names in a list of servers."""
+_PART: Final = re.compile(r"\[([^\[\]]*)\]|([^\[\],]+)")
 MAX_TASKS: Final = 1_000_000
 """Maximum number of tasks of one array; Slurm itself allows four times as many."""
 
@@ -179,3 +183,43 @@ def _ranges(text: str) -> Iterator[range | None]:
             return
         begin, end, by = map(int, words)
         yield range(begin, end + 1, by) if by and begin <= end else None
+
+
+def names_of(text: str) -> list[str]:
+    """Return the servers of ``gpu[01-03,07],login``.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be read, or has more than 300,000 servers.
+    """
+    found: list[str] = []
+    for entry in re.split(r",(?![^\[]*\])", text.strip()):
+        parts: list[list[str]] = []
+        place = 0
+        for match in _PART.finditer(entry):
+            if match.start() != place:
+                break
+            place = match.end()
+            parts.append([match[2]] if match[2] is not None else _numbers(match[1], text))
+        count = 1
+        for part in parts:
+            count *= len(part)
+        if place != len(entry) or not parts or len(found) + count > MAX_SERVERS:
+            raise ValueError(f"nodes: {text[:80]!r} must be a list of servers")
+        found += map("".join, product(*parts))
+    return found
+
+
+def _numbers(text: str, whole: str) -> list[str]:
+    found: list[str] = []
+    for part in text.split(","):
+        first, mark, last = part.strip().partition("-")
+        last = last if mark else first
+        if not (first.isdecimal() and last.isdecimal()) or max(len(first), len(last)) > 9:
+            raise ValueError(f"nodes: {whole[:80]!r} must be a list of servers")
+        numbers = range(int(first), int(last) + 1)
+        if len(found) + len(numbers) > MAX_SERVERS:
+            raise ValueError(f"nodes: {whole[:80]!r} must be a list of servers")
+        found += [str(number).zfill(len(first)) for number in numbers]
+    return found

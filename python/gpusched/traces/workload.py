@@ -125,6 +125,9 @@ class Trace:
     weight: Float64 | None = None
     checkpoint_us: Int64 | None = None
     restart_us: Int64 | None = None
+    checkpoint_every_us: Int64 | None = None
+    checkpoint_write_us: Int64 | None = None
+    max_requeues: Int32 | None = None
     source_wait_us: Int64 | None = None
     share_milli: Int32 | None = None
     cpu_milli: Int64 | None = None
@@ -198,6 +201,9 @@ class Trace:
         gpu_types: Any = None,
         checkpoint_s: Any = None,
         restart_s: Any = None,
+        checkpoint_every_s: Any = None,
+        checkpoint_write_s: Any = None,
+        max_requeues: Any = None,
         source_wait_s: Any = None,
         profile: Any = None,
         profiles: AnyProfiles = (),
@@ -257,16 +263,24 @@ class Trace:
             Allowed types per job as ``"V100|T4"`` or a collection; empty or None = any.
         checkpoint_s, restart_s
             The job's own part of the restart overhead, seconds.
+        checkpoint_every_s, checkpoint_write_s
+            Seconds of work between two checkpoints, more than 0, and seconds to write one, 0 or
+            more: after a failure the job goes on from its last one. NaN: none, and 0.
+        max_requeues
+            Whole numbers, 0 or more: after so many failures of its servers, the next one ends the
+            job; NaN: no limit.
+        time_limit_s
+            Seconds after which a run of the job is ended, more than 0; NaN: none.
         profile, profiles
             Per job the name or index of one of the ``profiles``. A single profile applies to all
             jobs.
         graph, graphs
             Per job the name or index of one of the ``graphs``; it must have as many replicas as the
             job has gpus. None: the one graph with so many replicas.
-        time_limit_s, priority, partition, account, qos, dependency, eligible_s
-            The walltime, more than 0; a number, 0 for NaN; a name per job each; a text such as
-            ``"afterok:7"``, empty for none; when the job could start, not before its submission,
-            on the clock of ``submit_s``. NaN: none. These are kept, but no policy uses them yet.
+        priority, partition, account, qos, dependency, eligible_s
+            A number, 0 for NaN; a name per job each; a text such as ``"afterok:7"``, empty for
+            none; when the job could start, not before its submission, on the clock of
+            ``submit_s``, NaN: none. These are kept, but no policy uses them yet.
         ran_on
             The GPU type that each job ran on, empty for none; if types differ in speed, its run
             time refers to that type.
@@ -615,7 +629,7 @@ class Trace:
             _later(self.name, self.epoch, last_us)
         except ValueError:
             return None
-        return _since_1970(self.epoch)
+        return since_1970(self.epoch)
 
     def _series(self, column: JobColumn) -> polars.Series:
         """Return an existing column under its public name and in its public unit."""
@@ -1028,6 +1042,8 @@ class Trace:
                 labels[name] = values
             elif column.kind == "moment":  # the check expects times before they are shifted
                 numeric[column.stored] = np.where(values == NOT_GIVEN, NOT_A_TIME, values)
+            elif name == "max_requeues":  # it is checked again, and -1 is no count
+                numeric[name] = np.where(values == NOT_GIVEN, np.nan, values)
             elif column.is_numeric:
                 numeric[column.stored] = values
         named = {name: given.get(name) for name in check.LABELS}
@@ -1045,9 +1061,7 @@ class Trace:
             labels=labels | check.given_labels(screen, named, num_jobs),
             indices=indices,
         )
-        fields: dict[str, Any] = dict.fromkeys(
-            JOB_COLUMNS[name].stored for name in columns.keys() - given.keys()
-        )
+        fields: dict[str, Any] = dict.fromkeys(JOB_COLUMNS[name].stored for name in columns)
         fields |= {**jobs.columns, "type_sets": sets}
         if "deadline_s" in columns:
             fields["source"] = _without(self.source, DEADLINES_DRAWN)
@@ -1557,6 +1571,32 @@ def _wishes(trace: Trace) -> dict[str, Any]:
     return facts
 
 
+def with_limits(
+    trace: Trace,
+    *,
+    time_limit_s: float | None = None,
+    checkpoint_every_s: float | None = None,
+    checkpoint_write_s: float | None = None,
+    max_requeues: int | None = None,
+) -> Trace:
+    """Return the same jobs with one value of these columns for all jobs; None keeps a column.
+
+    A time limit is for the jobs without one of their own.
+    """
+    columns: dict[str, Any] = {
+        "checkpoint_every_s": checkpoint_every_s,
+        "checkpoint_write_s": checkpoint_write_s,
+        "max_requeues": max_requeues,
+    }
+    if time_limit_s is not None:
+        own_us = (
+            np.full(len(trace), NOT_GIVEN) if trace.time_limit_us is None else (trace.time_limit_us)
+        )
+        columns["time_limit_s"] = np.where(own_us == NOT_GIVEN, time_limit_s, own_us / US_PER_S)
+    given = {name: value for name, value in columns.items() if value is not None}
+    return trace.with_columns(**given) if given else trace
+
+
 def _without(source: str, begins: str) -> str:
     """Return ``source`` without the part on a draw that no longer applies."""
     return "; ".join(part for part in source.split("; ") if not part.startswith(begins))
@@ -1610,7 +1650,7 @@ def _later(source: str, epoch: datetime, after_us: int) -> datetime:
         ) from None
 
 
-def _since_1970(epoch: datetime) -> int:
+def since_1970(epoch: datetime) -> int:
     """Return ticks since 1970; times without a zone count as UTC."""
     zone = None if epoch.tzinfo is None else UTC
     return (epoch - UNIX_EPOCH.replace(tzinfo=zone)) // _TICK
@@ -1640,7 +1680,7 @@ def _begins(parts: Sequence[Trace], files: Sequence[str]) -> list[int]:
         if part.epoch is None:
             begins.append(round(part.origin_s * US_PER_S))
         else:
-            begins.append(_since_1970(part.epoch))
+            begins.append(since_1970(part.epoch))
     return begins
 
 

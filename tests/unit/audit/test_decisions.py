@@ -11,6 +11,7 @@ import gpusched as gs
 from gpusched.audit import decisions
 from gpusched.audit.case import Case
 from gpusched.audit.course import Course
+from gpusched.reference import FAILED, KILLED
 from gpusched.results.audited_names import declared
 from tests.campaigns.tamperings import (
     SHOWN_BY_DECISIONS,
@@ -34,7 +35,7 @@ def run_of(policy: str, **how) -> gs.Result:
 def case_of(result: gs.Result) -> Case:
     return Case(
         result.trace, result.cluster, result.spec, result.schedule, result.intervals,
-        declared(result.spec),
+        declared(result.spec), outages=result.outages,
     )  # fmt: skip
 
 
@@ -109,6 +110,26 @@ def long_run(policy: str, placement: str) -> gs.Result:
 @pytest.mark.parametrize("policy", LONG)
 def test_of_a_long_run_windows_are_decided_again_from_what_the_log_has(policy, placement):
     result = long_run(policy, placement)
+    decisions.check(case := case_of(result), Course.of(case), most_looks=4_000)
+    assert case.problems == []
+    assert case.notes[-2].endswith("starting from the log")
+
+
+@pytest.mark.parametrize("policy", [name for name in LONG if name != "random"])
+def test_windows_of_a_long_run_with_failures_and_limits_begin_with_what_is_left(policy):
+    plain = long_run(policy, "first-fit")
+    every = np.arange(len(plain.trace))
+    jobs = plain.trace.with_columns(
+        checkpoint_every_s=np.where(every % 3, 60 * (every % 3), np.nan),
+        checkpoint_write_s=np.where(every % 3, 4, 0),
+        time_limit_s=np.where(every % 7, np.nan, 1_200), max_requeues=every % 5,
+    )  # fmt: skip
+    outages = gs.generate_outages(plain.cluster, until_s=12_000, mtbf_s=4_000, repair_s=900, seed=2)
+    result = stored(
+        gs.simulate(jobs, plain.cluster, policy=policy, placement="first-fit", outages=outages)
+    )
+    assert np.isin(result.schedule.status, (KILLED, FAILED)).sum() > 4
+    assert result.schedule.failures.sum() > 20
     decisions.check(case := case_of(result), Course.of(case), most_looks=4_000)
     assert case.problems == []
     assert case.notes[-2].endswith("starting from the log")

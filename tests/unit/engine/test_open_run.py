@@ -277,6 +277,24 @@ def test_cancelled_jobs_are_told_of():
     assert sum("was cancelled at 80 s" in text for text in result.schedule.warnings) == 2
 
 
+def test_failures_and_kills_are_told_of():
+    none = float("nan")
+    jobs = gs.Trace.from_columns(
+        [0, 0, 0], [100, 50, 30], [4, 1, 1],
+        max_requeues=[0, none, none], time_limit_s=[none, none, 20],
+    )  # fmt: skip
+    outages = gs.Outages.from_columns([0, 1], [10, 15], [12, 16])
+    run = gs.Simulation(jobs, gs.Cluster.uniform(2, 4), policy="fifo", outages=outages)
+    told: list[tuple[str, int | None, float]] = []
+    for what in ("start", "preempt", "finish", "interrupt", "fail", "kill"):
+        run.on(what, lambda event: told.append((event.what, event.job, event.time_s)))
+    run.run()
+    assert told[3:] == [
+        ("fail", 0, 10), ("interrupt", 1, 15), ("interrupt", 2, 15), ("start", 1, 15),
+        ("start", 2, 15), ("kill", 2, 35), ("finish", 1, 65),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("job", [-1, 10**6])
 def test_only_jobs_that_wait_or_run_are_cancelled(job):
     run = opened()

@@ -109,6 +109,30 @@ def test_a_run_is_saved_at_its_beginning_and_at_its_end(path, until):
     same(run, gs.resume(path))
 
 
+def test_outages_are_saved_with_the_run(path):
+    outages = gs.generate_outages(CLUSTER, until_s=500, mtbf_s=200, repair_s=20, seed=4)
+    expected = gs.simulate(JOBS, CLUSTER, outages=outages)
+    run = gs.Simulation(JOBS, CLUSTER, outages=outages)
+    run.run_until(100)
+    fork = run.fork()
+    run.save(path)
+    again = gs.resume(path)
+    for one in (run, fork, again):
+        one.run()
+        assert one.result().digest == expected.digest
+        assert one.spec == expected.spec
+        assert one.result().warnings == expected.warnings
+    header, arrays = container.read(path, saved_run.KIND)
+    arrays["outages.end_us"] = arrays["outages.end_us"] + 1
+    container.write(path, saved_run.KIND, header, arrays)
+    with pytest.raises(ValueError, match="its outages do not match the stored digest"):
+        gs.resume(path)
+    del arrays["outages.end_us"]
+    container.write(path, saved_run.KIND, header, arrays)
+    with pytest.raises(ValueError, match="end_us is missing"):
+        gs.resume(path)
+
+
 def test_every_change_is_done_again(path):
     run = opened(60.0, policy="fifo")
     run.cancel(int(run.state.waiting[-1]))

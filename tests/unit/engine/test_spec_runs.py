@@ -50,6 +50,51 @@ def test_a_specification_runs_with_contention():
     assert gs.run(result.spec, jobs).digest == result.digest
 
 
+def test_a_specification_runs_with_its_outages():
+    outages = gs.Outages.from_columns([0, 1], [5, 9], [20, None], ["fail", "drain"])
+    result = gs.simulate(JOBS, CLUSTER, outages=outages)
+    plain = gs.simulate(JOBS, CLUSTER)
+    assert result.digest != plain.digest
+    for spec in (result.spec, gs.RunSpec.from_toml(result.spec.to_toml())):
+        again = gs.run(spec, JOBS, outages=outages)
+        assert (again.digest, again.spec) == (result.digest, result.spec)
+    assert "outages" not in plain.spec.to_json()
+    none = gs.Outages.from_columns([], [])
+    for nothing in (None, none):
+        again = gs.run(plain.spec, JOBS, outages=nothing)
+        assert (again.digest, again.spec) == (plain.digest, plain.spec)
+        with pytest.raises(ValueError, match="outages: missing; the specification has 2 from col"):
+            gs.run(result.spec, JOBS, outages=nothing)
+    others = gs.Outages.from_columns([0, 1], [5, 9], [21, None], ["fail", "drain"])
+    with pytest.raises(ValueError, match="outages: other ones than 2 from columns, SHA-256"):
+        gs.run(result.spec, JOBS, outages=others)
+    with pytest.raises(ValueError, match="outages: the specification has none"):
+        gs.run(plain.spec, JOBS, outages=others)
+    with pytest.raises(TypeError, match="outages: expected Outages, not 5"):
+        gs.simulate(JOBS, CLUSTER, outages=5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="outages: the replay tool has none"):
+        result.save_case("run.case")
+
+
+def test_remarks_on_outages_and_checkpoints_are_warnings_of_the_result():
+    jobs = gs.Trace.from_columns(
+        [9, 9], [50, 50], [1, 1], checkpoint_every_s=[5, 5], checkpoint_write_s=[5, 6]
+    )
+    outages = gs.Outages.from_columns([0, 0], [0, 1], [3, 2])
+    with pytest.warns(gs.RunWarning):
+        result = gs.simulate(jobs, CLUSTER, outages=outages)
+    assert [line for line in result.warnings if "outage" in line or "checkpoint" in line] == [
+        "1 job with a checkpoint_write_s above checkpoint_every_s (first: row 1)",
+        "outages: 1 row with a start while another outage of the server lasts (first: row 1)",
+        "outages: 2 rows with an end before the first submission (first: row 0)",
+    ]
+    drawn = gs.generate_outages(CLUSTER, until_s=30, mtbf_s=1e9, repair_s=5)
+    with pytest.warns(
+        gs.RunWarning, match="drawn until 30 s only, and the run ends at 1.* min: no"
+    ):
+        gs.simulate(jobs, CLUSTER, outages=drawn)
+
+
 def test_other_jobs_are_refused():
     spec = gs.simulate(JOBS, CLUSTER).spec
     with pytest.raises(ValueError, match=r"trace: .*\(59 jobs, SHA-256 .* is not the trace of the"):

@@ -58,6 +58,8 @@ def result():
         memory_gib=[0, 0, 0],
         deadline_s=[9.5, float("nan"), 2.5],
         value=[1.0, 2.0, 0.5],
+        checkpoint_every_s=[9.0, float("nan"), 5.0],
+        max_requeues=[1, float("nan"), 0],
         min_gpus=[1, 2, 99],
         max_gpus=[4, 8, float("nan")],
         time_limit_s=[9.0, float("nan"), 5.0],
@@ -76,6 +78,7 @@ def result():
         made.trace,
         rejects=Rejects({"gpus must be positive": 2}, {"gpus must be positive": (3, 5)}),
         reference_type="V100",
+        checkpoint_write_us=np.zeros(3, np.int64),
     )
     spec = msgspec.structs.replace(made.spec, trace=TraceSource.of(trace))
     return Result(trace, made.cluster, spec, made.schedule, 0.25)

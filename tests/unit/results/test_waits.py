@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.results.explain import EARLIER, LATER, RUNNING, Wait, Waits, _percent
+from gpusched.results.explain import DOWN, EARLIER, LATER, RUNNING, Wait, Waits, _percent
 from tests.each import each
 from tests.unit.small_runs import SECOND, job, simulated
 
@@ -108,7 +108,7 @@ def test_a_preempted_job_tells_of_both_waits():
     story = result.explain(0)
     (wait,) = story.waits
     assert (wait.begin_us, wait.end_us) == (2 * SECOND, 5 * SECOND)
-    assert wait.shares == {RUNNING: 0, EARLIER: 0, LATER: 1}
+    assert wait.shares == {RUNNING: 0, EARLIER: 0, LATER: 1, DOWN: 0}
     assert any(line.startswith("  When it lost its GPUs, 0 of the 1") for line in story.lines)
 
 

@@ -36,7 +36,7 @@ def test_steps_of_a_small_schedule(result):
     assert series.to_polars().to_dict(as_series=False) == {
         "time_s": [0, 1, 2, 3, 5], "allocated_gpus": [3, 3, 4, 3, 0],
         "queue_jobs": [0, 1, 1, 0, 0], "queue_gpus": [0, 3, 3, 0, 0],
-        "running_jobs": [1, 1, 2, 1, 0],
+        "running_jobs": [1, 1, 2, 1, 0], "down_gpus": [0, 0, 0, 0, 0],
     }  # fmt: skip
     assert result.series is series is series.resample(5)
     with pytest.raises(ValueError, match="points must be at least 2, not 1"):
@@ -71,7 +71,7 @@ def test_each_step_counts_the_log_at_its_instant(case):
 def test_a_resampled_series_keeps_the_area_and_the_end():
     time_s = np.array([0.0, 1.0, 1.5, 4.0, 10.0])
     values = np.array([4, 0, 8, 2, 1])
-    resampled = Series(time_s, values, values * 2, values, values).resample(3)
+    resampled = Series(time_s, values, values * 2, values, values, values).resample(3)
     assert resampled.time_s.tolist() == [0.0, 5.0, 10.0]
     assert resampled.allocated_gpus == pytest.approx([(4 + 20 + 2) / 5, 2, 1])
     assert resampled.queue_jobs == pytest.approx([2 * (4 + 20 + 2) / 5, 4, 2])

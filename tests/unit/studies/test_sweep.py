@@ -24,6 +24,7 @@ import gpusched as gs
 from gpusched.results.same_jobs import Apart
 from gpusched.studies.sweep import PythonTime, run_batch
 from gpusched.studies.sweep_result import overview
+from gpusched.traces.outages import drawn_for
 from tests.time_limit import time_limit
 from tests.unit.studies.places import dask_cluster, opened_at
 from tests.unit.studies.studies import Broken, Deadly, NarrowFirst, a_trace, small
@@ -441,6 +442,36 @@ def test_preemption_that_costs_nothing_is_told():
     traces = [{"generate": "philly", "model": 1, "jobs": 60, "restart_s": 60}]
     paid = gs.sweep(small(policies=["srtf"], traces=traces))
     assert not any("costs nothing" in line for line in paid.warnings)
+
+
+def test_limits_and_checkpoints_are_columns_of_all_jobs():
+    columns = {
+        "time_limit_s": 3600.0, "checkpoint_every_s": 600.0, "checkpoint_write_s": 5.0,
+        "max_requeues": 1,
+    }  # fmt: skip
+    trace, cluster = a_trace(60), gs.Cluster.uniform(4, 8)
+    traces = [{"trace": trace, **columns}, {"trace": trace, "label": "plain"}]
+    runs = gs.sweep(small(traces=traces, clusters=[cluster], policies=["fifo"])).runs
+    limited, plain = trace.with_columns(**columns), trace
+    for jobs, label in ((limited, trace.name), (plain, "plain")):
+        digests = runs.filter(runs["trace"] == label)["digest"].unique().to_list()
+        assert digests == [gs.simulate(jobs, cluster, policy="fifo").digest]
+
+
+def test_failures_are_drawn_with_the_seed_of_the_run():
+    trace, cluster = a_trace(60), gs.Cluster.uniform(4, 8)
+    traces = [{"trace": trace, "mtbf_s": 2e4}, {"trace": trace, "label": "plain"}]
+    asked = small(traces=traces, clusters=[cluster], policies=["fifo"], seeds=[3, 4])
+    runs = gs.sweep(asked).runs.sort("trace", "seed")
+    for row in runs.iter_rows(named=True):
+        outages = drawn_for(trace, cluster, 2e4, 14_400, row["seed"])
+        of_row = None if row["trace"] == "plain" else outages
+        run = gs.simulate(trace, cluster, policy="fifo", seed=row["seed"], outages=of_row)
+        assert row["digest"] == run.digest
+    assert runs["run"].n_unique() == 4
+    for wrong in ({"mtbf_s": 0.0}, {"repair_s": -1.0}):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))}: .* must be finite and positi"):
+            gs.sweep(small(traces=[{"trace": trace, **wrong}], clusters=[cluster]))
 
 
 def test_what_all_runs_take_for_granted_is_said_once():

@@ -12,7 +12,15 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.studies.what_if import Change, Scenario, can_join, parse_changes
+from gpusched.studies.what_if import (
+    LOST,
+    MEASURES,
+    Change,
+    Scenario,
+    can_join,
+    parse_changes,
+)
+from gpusched.traces.outages import drawn_for
 from tests.each import each
 from tests.unit.studies.site_logs import SITE, jobs, logged
 
@@ -162,6 +170,59 @@ def test_changes_are_told_as_a_person_would(site):
     assert "10 min under restart=10m" in told
     same = gs.whatif(site, SITE, "srtf", ["servers=+0"])
     assert "no change" in str(same)
+
+
+def test_failures_and_limits_may_change(site):
+    outages = gs.Outages.from_columns([0, 1], [3600, 7200], [9e4, None], ["fail", "drain"])
+    trace = site.with_columns(checkpoint_every_s=600, checkpoint_write_s=5)
+    changes = ["mtbf=1d", "checkpoint_every=off", "max_requeues=0", "time_limit=2h"]
+    answer = gs.whatif(trace, SITE, "fifo", changes, outages=outages)
+    drawn = drawn_for(trace, SITE, 86_400.0)
+    expected = [
+        (trace, outages), (trace, drawn),
+        (site, outages),
+        (trace.with_columns(max_requeues=0), outages),
+        (trace.with_columns(time_limit_s=7200), outages),
+        (site.with_columns(max_requeues=0, time_limit_s=7200), drawn),
+    ]  # fmt: skip
+    for outcome, (jobs_, failures) in zip((answer.base, *answer.outcomes), expected, strict=True):
+        run = gs.simulate(jobs_, SITE, policy="fifo", outages=failures)
+        assert outcome.measures["makespan_s"] == run.metric("makespan_s"), outcome.label
+        assert outcome.num_finished == np.count_nonzero(run.jobs.is_finished)
+        for measure in LOST:
+            assert outcome.measures[measure] == run.metric(measure)
+    assert answer.outcomes[0].measures[LOST[0]] > 0
+    assert answer.outcomes[3].measures[LOST[1]] > 0
+    assert "GPU s lost" in str(answer)
+    lost = [outcome.measures[LOST[0]] for outcome in answer.outcomes]
+    before = answer.base.measures[LOST[0]]
+    assert answer.table()[f"d_{LOST[0]}"].to_list() == [0.0, *(each - before for each in lost)]
+    plain = gs.whatif(site, SITE, "fifo", ["mtbf=1d"])
+    assert plain.base.measures[LOST[0]] == 0
+    assert set(gs.whatif(site, SITE, "fifo", ["policy=sjf"]).base.measures) == set(MEASURES)
+    assert any(line.endswith(": 2 outages from columns") for line in answer.remarks)
+    with pytest.raises(ValueError, match=r"servers=1: columns, row 1, .*unknown server 1"):
+        gs.whatif(site, SITE, "fifo", ["servers=1"], outages=outages)
+    with pytest.raises(ValueError, match="mtbf_s: cannot be combined with outages"):
+        gs.whatif(site, SITE, "fifo", ["servers=1"], outages=outages, mtbf_s=1e6)
+    for wrong in ({"mtbf_s": 0}, {"repair_s": -1}):
+        with pytest.raises(
+            ValueError, match=f"{next(iter(wrong))}: .* must be finite and positive"
+        ):
+            gs.whatif(site, SITE, "fifo", ["servers=1"], **wrong)
+
+
+def test_drawn_failures_are_those_of_the_changed_cluster(site):
+    asked = ["servers=+2", "repair=1h", "mtbf=off"]
+    answer = gs.whatif(site, SITE, "fifo", asked, mtbf_s=4e5, repair_s=9000, seed=5)
+    more = gs.Cluster.uniform(SITE.num_servers + 2, 8)
+    expected = [
+        (SITE, drawn_for(site, SITE, 4e5, 9000, 5)), (more, drawn_for(site, more, 4e5, 9000, 5)),
+        (SITE, drawn_for(site, SITE, 4e5, 3600, 5)), (SITE, None), (more, None),
+    ]  # fmt: skip
+    for outcome, (cluster, outages) in zip((answer.base, *answer.outcomes), expected, strict=True):
+        run = gs.simulate(site, cluster, policy="fifo", outages=outages, seed=5)
+        assert outcome.measures["mean_jct_s"] == run.metric("mean_jct_s"), outcome.label
 
 
 def test_a_clairvoyant_change_is_marked(site):

@@ -12,7 +12,15 @@ from hypothesis import find, given
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.testing.cases import Subject, cluster_code, columns_of, trace_code, with_rows
+from gpusched.testing.cases import (
+    Subject,
+    cluster_code,
+    columns_of,
+    moved,
+    outages_code,
+    trace_code,
+    with_rows,
+)
 from gpusched.testing.law_registry import LAWS, law
 from gpusched.testing.strategies import COLUMNS
 from tests.each import each
@@ -170,6 +178,32 @@ def test_a_subject_is_made_anew_for_each_run():
     assert Subject.of("policy", gs.Policy("las")).code("policy") == "gs.Policy('las')"
 
 
+@pytest.mark.parametrize(
+    ("policy", "may_fail"), [("fifo", True), ("srtf", True), ("dancer", False)]
+)
+def test_servers_fail_where_the_policy_can_go_on(policy, may_fail):
+    @law("whole", "A law of this test.")
+    def whole(case):
+        if case.outages is not None and len(case.trace) > 1:
+            yield f"{len(case.outages)} outages"
+
+    try:
+        if not may_fail:
+            gs.testing.check_policy(policy, laws=["whole"], examples=40)
+            return
+        with pytest.raises(gs.testing.LawBroken, match="outages = gs") as caught:
+            gs.testing.check_policy(policy, laws=["whole"], examples=40)
+        found = caught.value
+        assert (len(found.outages), len(found.trace)) == (1, 2)
+        assert "on=(trace, cluster, outages)" in str(found)
+        on = (found.trace, found.cluster, found.outages)
+        with pytest.raises(gs.testing.LawBroken, match="1 outages"):
+            gs.testing.check_policy(policy, laws=["whole"], on=on)
+        gs.testing.check_policy(policy, laws=["whole"], on=on[:2])
+    finally:
+        LAWS.remove("whole")
+
+
 few = examples(30)
 
 
@@ -185,6 +219,22 @@ def test_a_workload_fits_its_cluster_and_its_code_builds_it_again(workload):
     exec(cluster_code(cluster), names)
     assert names["cluster"] == cluster
     assert repr(columns_of(names["trace"])) == repr(columns_of(trace))
+
+
+@few
+@given(gs.testing.outages(gs.Cluster.uniform(3), max_outages=5))
+def test_outages_are_of_the_cluster_and_their_code_builds_them_again(outages):
+    assert 1 <= len(outages) <= 5
+    assert outages.server.max() < 3
+    assert (outages.start_us % 1_000_000 == 0).all()
+    names = {"gs": gs}
+    exec(outages_code(outages), names)
+    assert names["outages"].sha256 == outages.sha256
+    later = moved(moved(outages, times=2), later_s=3)
+    assert (later.start_us == 2 * outages.start_us + 3_000_000).all()
+    assert ((later.end_us == -1) == (outages.end_us == -1)).all()
+    ends = outages.end_us >= 0
+    assert (later.end_us[ends] == 2 * outages.end_us[ends] + 3_000_000).all()
 
 
 def test_the_code_of_real_columns_builds_them_again():

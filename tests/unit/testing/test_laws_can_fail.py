@@ -13,7 +13,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.plugins.policy import SpeedChoice
-from gpusched.schedules.schedule import FINISHED, REJECTED, UNFINISHED, StoredSchedule
+from gpusched.schedules.schedule import FAILED, FINISHED, REJECTED, UNFINISHED, StoredSchedule
 from gpusched.testing.cases import Case, Subject
 from tests.unit.testing import planted_bugs
 
@@ -68,6 +68,7 @@ def case_of(
     trace: gs.Trace = TRACE,
     role: str = "policy",
     claims: tuple[str, ...] = (),
+    outages: gs.Outages | None = None,
     **forged: Any,
 ) -> Case:
     made = type("Made", (Forged,), forged)
@@ -79,6 +80,7 @@ def case_of(
         SpeedChoice("fixed"),
         role=role,
         claims=frozenset(claims),
+        outages=outages,
     )
 
 
@@ -193,6 +195,44 @@ def test_a_schedule_that_was_forged_breaks_the_law(law, forge, fault):
     role = "speed" if law == "steady-service" else "policy"
     assert fault_of(law, case_of(role=role)) is None
     assert fault_of(law, case_of(role=role, forge=forge)) == fault
+
+
+# Job 1 runs from 0 to 5 s and again from 8 s on, job 0 is done at its limit.
+OUTAGE = gs.Outages.from_columns([1], [5], [8])
+LIMITED = TRACE.with_columns(time_limit_s=[10, 40, 20, 20])
+
+
+@pytest.mark.parametrize(
+    ("law", "forge", "fault"),
+    [
+        (
+            "closed-servers",
+            row("start_us", 2, 7 * S),
+            "start on a closed server: job 1 from 7000000 us on server 1",
+        ),
+        (
+            "failures",
+            row("end_us", 1, 6 * S),
+            "runs through a failure: job 1 until 6000000 us on server 1, which fails at 5000000 us",
+        ),
+        (
+            "requeues",
+            status(1, FAILED),
+            "wrong requeue: job 1 fails after 1 failures of its servers, its max_requeues is not "
+            "given",
+        ),
+        (
+            "limits",
+            row("end_us", 0, 11 * S),
+            "runs beyond its limit: job 0 from 0 us for 11000000 us, its limit is 10000000 us",
+        ),
+        ("limits", status(0, UNFINISHED), "not killed at its limit: job 0 at 10000000 us"),
+        ("accounts", figure("lost_us", 1, 0), "wrong lost_us: job 1: 0, the log has 5000000"),
+    ],
+)
+def test_a_forged_schedule_with_failures_and_limits_breaks_the_law(law, forge, fault):
+    assert fault_of(law, case_of(trace=LIMITED, outages=OUTAGE)) is None
+    assert fault_of(law, case_of(trace=LIMITED, outages=OUTAGE, forge=forge)) == fault
 
 
 def test_a_pool_that_hands_out_more_than_it_has_breaks_the_law():

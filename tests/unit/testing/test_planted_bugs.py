@@ -58,7 +58,7 @@ def test_a_memory_of_the_class_makes_runs_differ_that_should_not():
 def test_the_message_has_the_law_the_case_as_code_and_the_line_that_repeats_it():
     error = broken_by(planted_bugs.Forgetful)
     text = str(error)
-    assert text.startswith("ends: Every job finishes, is rejected or is cancelled.")
+    assert text.startswith("ends: Every job finishes, is rejected, cancelled or killed, or fails, ")
     names: dict[str, Any] = {"gs": gs, "Forgetful": planted_bugs.Forgetful}
     code = text[text.index("trace = ") : text.index("It also violates")]
     exec(code, names)

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 import gpusched as gs
 from gpusched.base.labels import Labels
 from gpusched.base.ticks import seconds_to_us
+from gpusched.specs.fingerprints import fingerprint
 from gpusched.traces.job_columns import JOB_COLUMNS
 from gpusched.traces.workload import Trace
 from tests.each import each
@@ -251,13 +252,14 @@ def test_other_columns_are_those_of_a_trace_that_is_made_of_them():
     columns: dict[str, Any] = {
         "id": ["x", "y", "z"], "user": ["a", "b", "c"], "weight": [1, 2, 3],
         "deadline_s": [50, np.nan, 40], "gpu_types": ["T4", "", "V100"], "max_gpus": [np.nan, 9, 9],
+        "checkpoint_every_s": [9, 9, 8], "max_requeues": [np.nan, 1, 0],
     }  # fmt: skip
     trace = built(**columns)
     changes: tuple[dict[str, Any], ...] = (
         {"service_s": [7, 8, 9]}, {"submit_s": [9, 0, 4]}, {"deadline_s": [np.nan, 11, 12]},
         {"user": None, "weight": None}, {"gpu_types": None}, {"gpu_types": ["A", "B", ""]},
         {"status": ["ok", "", "failed"], "time_limit_s": [1, np.nan, 2]}, {"id": [4, 5, 6]},
-        {"gpus": [9, 1, 1], "max_gpus": [9, 1, np.nan]},
+        {"gpus": [9, 1, 1], "max_gpus": [9, 1, np.nan]}, {"max_requeues": [np.nan] * 3},
     )  # fmt: skip
     for change in changes:
         made = trace.with_columns(**change)
@@ -301,6 +303,18 @@ def test_other_columns_are_those_of_a_trace_that_is_made_of_them():
         ({"gpus": [9, 9, 9]}, ValueError, "row 1, column 'max_gpus': 8 must be at least gpus"),
         ({"deadline_s": [1, 9, 9]}, ValueError, "row 1, .*must lie after the submission"),
         ({"weight": [1, 2]}, ValueError, "column 'weight' has length 2, not 3"),
+        ({"max_requeues": [0, 1, -1]}, ValueError, "row 0, .*-1 must not be negative"),
+        (
+            {"checkpoint_every_s": [9, 0, 9]},
+            ValueError,
+            "row 2, column 'checkpoint_every_s': 0 must be positive",
+        ),
+        (
+            {"checkpoint_every_s": [9, np.nan, 9], "checkpoint_write_s": [1, 1, 0]},
+            ValueError,
+            "row 2, column 'checkpoint_write_s': 1 needs a checkpoint_every_s",
+        ),
+        ({"checkpoint_write_s": 1}, ValueError, "'checkpoint_write_s': 1 needs a checkpoint_every"),
         ({"id": [1, 1, 2]}, ValueError, "1 must be unique, row 1 has it too"),
         ({"service_s": None}, ValueError, "with_columns: a trace needs the column 'service_s'"),
         ({"submit_s": None}, ValueError, "with_columns: a trace needs the column 'submit_s'"),
@@ -309,6 +323,18 @@ def test_other_columns_are_those_of_a_trace_that_is_made_of_them():
 def test_other_columns_are_checked_as_the_first_were(columns, error, message):
     with pytest.raises(error, match=message):
         built(name="small", max_gpus=[8, 8, 8]).with_columns(**columns)
+
+
+def test_a_column_of_failures_and_limits_without_a_value_is_as_none():
+    plain, nothing = built(), [np.nan] * 3
+    names = ("time_limit_s", "checkpoint_every_s", "checkpoint_write_s", "max_requeues")
+    blank = built(**dict.fromkeys(names, nothing))
+    assert blank.to_polars().columns == plain.to_polars().columns
+    assert fingerprint(blank) == fingerprint(plain)
+    given = built(time_limit_s=[9, 9, 9], checkpoint_every_s=[9, 9, 9], max_requeues=[0, 0, 0])
+    assert fingerprint(given) != fingerprint(plain)
+    again = given.with_columns(**dict.fromkeys(names, nothing))
+    assert fingerprint(again) == fingerprint(plain)
 
 
 def test_the_parts_of_a_trace_put_together_are_the_trace():

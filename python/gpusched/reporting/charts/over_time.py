@@ -141,6 +141,11 @@ ALLOCATION: Final = Strip(
     "allocated_gpus", name="allocation", title="Allocation", what="GPUs", unit="GPUs",
     caption="Allocated GPUs; the dotted line is the size of the cluster.", of_gpus=True,
 )  # fmt: skip
+DOWN: Final = Strip(
+    "down_gpus", name="down", title="GPUs down", what="GPUs", unit="GPUs",
+    caption="GPUs of servers with an outage that no job holds; the dotted line is the size of the "
+    "cluster.", of_gpus=True,
+)  # fmt: skip
 QUEUE: Final = Strip(
     "queue_jobs", name="queue", title="Queue", what="jobs", unit="jobs",
     caption="Jobs waiting for GPUs, on a logarithmic axis; an empty queue is drawn at 1.",

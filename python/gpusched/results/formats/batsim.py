@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
@@ -10,17 +11,24 @@ from gpusched.base.arrays import AnyArray, Bool, Float64
 from gpusched.base.ticks import us_to_seconds
 from gpusched.base.wording import plural
 from gpusched.results.format_registry import Exported, ScheduleFormat, register_schedule_format
+from gpusched.schedules.schedule import FAILED, FINISHED, KILLED, REJECTED
+
+_STATES: Final = {
+    FINISHED: "COMPLETED_SUCCESSFULLY", REJECTED: "REJECTED",
+    KILLED: "COMPLETED_WALLTIME_REACHED", FAILED: "COMPLETED_FAILED",
+}  # fmt: skip
 
 
 def write(exported: Exported, path: Path) -> list[str]:
-    """Write finished and rejected jobs; the resources are GPUs, numbered from 0."""
+    """Write the jobs that are over; the resources are GPUs, numbered from 0."""
     import polars as pl
 
     trace, schedule = exported.trace, exported.schedule
     finished, rejected = exported.is_finished, exported.is_rejected
-    start_us, finish_us = np.asarray(schedule.start_us), np.asarray(schedule.finish_us)
-    run_s = _where(finished, finish_us - start_us)
-    turnaround_s = _where(finished, finish_us - trace.submit_us)
+    start_us, over_us = np.asarray(schedule.start_us), exported.over_us
+    over = over_us >= 0
+    run_s = _where(over, over_us - start_us)
+    turnaround_s = _where(over, over_us - trace.submit_us)
     stretch = np.divide(turnaround_s, run_s, out=np.full(len(trace), -1.0), where=run_s > 0)
     requested_s = np.full(len(trace), -1.0)
     if trace.estimate_us is not None:
@@ -34,11 +42,11 @@ def write(exported: Exported, path: Path) -> list[str]:
             "requested_number_of_resources": trace.gpus,
             "requested_time": requested_s,
             "success": finished.astype(np.int8),
-            "final_state": np.where(finished, "COMPLETED_SUCCESSFULLY", "REJECTED").tolist(),
-            "starting_time": _where(finished, start_us),
+            "final_state": [_STATES.get(code, "") for code in np.asarray(schedule.status).tolist()],
+            "starting_time": _where(over, start_us),
             "execution_time": np.maximum(run_s, 0.0),
-            "finish_time": _where(finished, finish_us),
-            "waiting_time": _where(finished, start_us - trace.submit_us),
+            "finish_time": _where(over, over_us),
+            "waiting_time": _where(over, start_us - trace.submit_us),
             "turnaround_time": turnaround_s,
             "stretch": stretch,
             "allocated_resources": _allocated(exported),
@@ -46,20 +54,22 @@ def write(exported: Exported, path: Path) -> list[str]:
             "metadata": [""] * len(trace),
         }
     )
-    frame.filter(pl.Series(finished | rejected)).write_csv(path, float_precision=6)
+    frame.filter(pl.Series(over | rejected)).write_csv(path, float_precision=6)
     return _lost(exported)
 
 
 def _lost(exported: Exported) -> list[str]:
-    schedule = exported.schedule
+    schedule, over = exported.schedule, exported.over_us >= 0
     changed = (np.asarray(schedule.preemptions) > 0) | (np.asarray(schedule.resizes) > 0)
-    num_changed = int(np.count_nonzero(changed & exported.is_finished))
-    num_left = int(np.count_nonzero(~exported.is_finished & ~exported.is_rejected))
+    if len(schedule.failures):
+        changed |= schedule.failures > 0
+    num_changed = int(np.count_nonzero(changed & over))
+    num_left = int(np.count_nonzero(~over & ~exported.is_rejected))
     lines = []
     if num_changed:
         lines.append(
             f"{plural(num_changed, 'job')} changed GPUs: the row has the last ones, and "
-            "execution_time is from the first start to the finish"
+            "execution_time is from the first start to the end"
         )
     if num_left:
         lines.append(f"{plural(num_left, 'unfinished job')} left out")

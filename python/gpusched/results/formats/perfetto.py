@@ -118,7 +118,7 @@ def write(exported: Exported, path: Path, *, tracks: str) -> list[str]:
         named = _names_of_tracks(exported, server, lane, is_per_gpu=tracks == "gpu")
         file.write(",\n".join(json.dumps(event) for event in named).encode())
         file.write(b"\n]}\n")
-    num_left = int(np.count_nonzero(~exported.is_finished & ~exported.is_rejected))
+    num_left = int(np.count_nonzero((exported.over_us < 0) & ~exported.is_rejected))
     num_rejected = int(np.count_nonzero(exported.is_rejected))
     lost = [f"{num_rejected:,} rejected jobs have no slice"] if num_rejected else []
     return lost + ([f"{num_left:,} jobs are unfinished"] if num_left else [])

@@ -92,7 +92,7 @@ class _KeyProbe(_core.Scheduler):
 
 def _key_faults(kind: str, case: Case) -> Faults:
     probe = _KeyProbe(case.policy.object())
-    case.simulate(policy=probe)
+    case.simulate(policy=probe, outages=None)  # the probe keeps more than the state
     yield from probe.faults[kind]
 
 
@@ -196,7 +196,7 @@ class _PlacementProbe(_core.Scheduler):
 
 def _answers(kind: str, case: Case) -> Faults:
     probe = _PlacementProbe(case)
-    case.simulate(policy=probe)
+    case.simulate(policy=probe, outages=None)  # the probe keeps more than the state
     yield from probe.faults[kind]
 
 

@@ -69,7 +69,11 @@ def _forks_apart(case: Case) -> Faults:
         yield "the digest of the run differs after jobs were cancelled in forks"
 
 
-@law("sound-states", "Between instants, held and free GPUs make up the cluster.", rank=54)
+@law(
+    "sound-states",
+    "Between instants, held and free GPUs make up the cluster, or less if servers are down.",
+    rank=54,
+)
 def _sound_states(case: Case) -> Faults:
     run = case.open()
     sizes = case.cluster.server_gpus.astype(np.int64)
@@ -80,8 +84,11 @@ def _sound_states(case: Case) -> Faults:
         if not case.is_pooled:
             held = np.zeros(len(sizes), dtype=np.int64)
             np.add.at(held, state.held_server, np.bitwise_count(state.held_mask))
-            if (held + state.free_gpus != sizes).any():
+            up = held + state.free_gpus
+            if (up > sizes).any() or (case.outages is None and (up < sizes).any()):
                 yield f"free and held GPUs do not add up to the servers at {state.now_s:g} s"
+        if case.has_limits:  # jobs may also be killed or fail
+            continue
         if int(state.gpus.sum()) + state.num_free != case.cluster.num_gpus:
             yield f"free and held GPUs do not add up to the cluster at {state.now_s:g} s"
         known = state.num_waiting + state.num_running + state.num_finished + state.num_rejected
@@ -180,9 +187,9 @@ def _cancelled(case: Case) -> Faults:
 
 @law(
     "takes-over",
-    "A policy that replaces another during a run brings all jobs to their end.",
+    "A policy that replaces another during a run without outages brings all jobs to their end.",
     of=("policy",),
-    when=lambda case: not case.policy.has("estimate"),
+    when=lambda case: not case.policy.has("estimate") and case.outages is None,
     rank=62,
 )
 def _takes_over(case: Case) -> Faults:

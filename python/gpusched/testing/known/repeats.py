@@ -13,7 +13,14 @@ import numpy as np
 from gpusched._core import Order
 from gpusched.results.result import Result
 from gpusched.schedules.schedule import FINISHED, REJECTED
-from gpusched.testing.cases import Case, Columns, one_more_server, with_columns, with_rows
+from gpusched.testing.cases import (
+    Case,
+    Columns,
+    moved,
+    one_more_server,
+    with_columns,
+    with_rows,
+)
 from gpusched.testing.law_registry import Faults, law
 from gpusched.traces.workload import Trace
 
@@ -112,6 +119,7 @@ def _pickled_object(case: Case) -> Faults:
 
 _TIMES = (
     "submit_s", "service_s", "estimate_s", "predicted_s", "deadline_s", "checkpoint_s", "restart_s",
+    "time_limit_s", "checkpoint_every_s", "checkpoint_write_s",
 )  # fmt: skip
 _CLOCK = ("submit_s", "deadline_s")
 
@@ -202,7 +210,9 @@ def _rejected_unseen(case: Case) -> Faults:
 
 @law(
     "lone-job",
-    "A job that finishes among others also finishes alone on the cluster.",
+    "A job that finishes among others also finishes alone on the cluster, without outages and "
+    "limits.",
+    when=lambda case: not case.has_limits,
     rank=75,
 )
 def _lone_job(case: Case) -> Faults:
@@ -220,7 +230,10 @@ def _lone_job(case: Case) -> Faults:
     rank=76,
 )
 def _scale_free(case: Case) -> Faults:
-    longer = _run(case, _changed(case, _TIMES, lambda second: 3 * second))
+    longer = case.simulate(
+        trace=_changed(case, _TIMES, lambda second: 3 * second),
+        outages=moved(case.outages, times=3),
+    )
     yield from _differences(case, longer, lambda us: 3 * us, "three times as long")
 
 
@@ -232,7 +245,10 @@ def _scale_free(case: Case) -> Faults:
     rank=77,
 )
 def _shift_free(case: Case) -> Faults:
-    later = _run(case, _changed(case, _CLOCK, lambda second: second + 3600))
+    later = case.simulate(
+        trace=_changed(case, _CLOCK, lambda second: second + 3600),
+        outages=moved(case.outages, later_s=3600),
+    )
     yield from _differences(case, later, lambda us: us + 3_600_000_000, "an hour later")
 
 

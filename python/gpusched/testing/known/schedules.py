@@ -9,7 +9,7 @@ import numpy as np
 from gpusched._core import InvariantError
 from gpusched.audit.course import Course
 from gpusched.audit.laws import LAWS, rejects
-from gpusched.testing.cases import Case, with_columns, with_rows
+from gpusched.testing.cases import LIMITS, Case, with_columns, with_rows
 from gpusched.testing.law_registry import Faults, law
 
 
@@ -46,7 +46,8 @@ def _of_log(name: str, case: Case, preempts: bool | None = None) -> Faults:
 
 for _rank, _name in (
     (10, "capacity"), (11, "real-gpus"), (12, "whole-gangs"), (13, "allowed-types"),
-    (14, "after-submit"), (15, "full-service"), (20, "ends"), (21, "reasons"), (31, "accounts"),
+    (14, "after-submit"), (15, "full-service"), (16, "closed-servers"), (17, "failures"),
+    (18, "requeues"), (19, "limits"), (20, "ends"), (21, "reasons"), (31, "accounts"),
 ):  # fmt: skip
     law(_name, LAWS[_name].sentence, rank=_rank)(partial(_of_log, _name))
 
@@ -96,11 +97,14 @@ _SPEED = ("speed",)
 
 
 def _lone_held(case: Case, job: int, **changed: object) -> int:
-    """Time with GPUs of a job alone on the cluster, microseconds; -1 if it does not finish."""
+    """Time with GPUs of a job alone on the cluster, microseconds; -1 if it does not finish.
+
+    There are no outages, limits and checkpoints.
+    """
     columns = {name: values if name in ("profiles", "graphs") else [values[job]]
-               for name, values in case.columns.items()}  # fmt: skip
+               for name, values in case.columns.items() if name not in LIMITS}  # fmt: skip
     trace = with_columns({**columns, "submit_s": [0], **changed})
-    schedule = case.simulate(trace=trace, cluster=case.cluster).schedule
+    schedule = case.simulate(trace=trace, outages=None).schedule
     return int(schedule.held_us[0]) if schedule.finish_us[0] >= 0 else -1
 
 
@@ -122,9 +126,9 @@ def _verified_rates(case: Case) -> Faults:
 
 @law(
     "steady-service",
-    "At a steady speed a job holds GPUs for its service, on any GPUs.",
+    "At a steady speed a job holds GPUs for its service, on any GPUs, without outages and limits.",
     of=_SPEED,
-    when=lambda case: case.speed.has("steady") and not case.is_preemptive,
+    when=lambda case: case.speed.has("steady") and not (case.is_preemptive or case.has_limits),
     rank=96,
 )
 def _steady_service(case: Case) -> Faults:
@@ -158,7 +162,7 @@ def _at_least_service(case: Case) -> Faults:
 
 
 @law("contention-costs", "Jobs that start together are no faster if they share links.", of=_SPEED,
-     when=lambda case: case.has_contention, rank=99)  # fmt: skip
+     when=lambda case: case.has_contention and not case.has_limits, rank=99)  # fmt: skip
 def _contention_costs(case: Case) -> Faults:
     rows = range(min(6, len(case.trace)))
     together = with_rows({**case.columns, "submit_s": [0] * len(case.trace)}, rows)

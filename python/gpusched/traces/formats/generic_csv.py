@@ -11,7 +11,7 @@ from gpusched.traces.formats.generic import OPTIONS, Opened, losses, reader_of
 from gpusched.traces.workload import Trace
 
 
-def _open(source: Source, _: object) -> Opened:
+def open_csv(source: Source, _: object = None) -> Opened:
     """Read a header and fields separated by commas, semicolons, tabs or bars."""
     separator = _separator(source)
     table = read_table(source, separator=separator)
@@ -43,7 +43,7 @@ register_trace_format(
         source="Any.",
         detection="its ending or header",
         recognises=_recognises,
-        read=reader_of(_open),
+        read=reader_of(open_csv),
         excerpt=text_file(
             "jobs.csv", "submit_s,service_s,gpus,user", "0,3600,8,ann", "5.5,60,1,bob"
         ),

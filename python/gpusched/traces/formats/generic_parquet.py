@@ -20,7 +20,7 @@ _TAIL: Final = 8  # the length of the footer, and the magic bytes
 _LEAST_BYTES: Final = 8  # of a decoded value
 
 
-def _open(source: Source, _: object) -> Opened:
+def open_parquet(source: Source, _: object = None) -> Opened:
     """Read the columns; rows are numbered from 0."""
     import polars
 
@@ -51,7 +51,8 @@ def _check_lengths(data: bytes) -> None:
         raise ValueError("its footer is longer than the file")
 
 
-def _recognises(source: Source) -> bool:
+def recognises(source: Source) -> bool:
+    """Whether a file begins as Parquet does."""
     return source.data.startswith(_MAGIC)
 
 
@@ -73,8 +74,8 @@ register_trace_format(
         summary="Any Parquet file.",
         source="Any.",
         detection="its first bytes",
-        recognises=_recognises,
-        read=reader_of(_open),
+        recognises=recognises,
+        read=reader_of(open_parquet),
         excerpt=_excerpt,
         write=write,
         losses=losses,

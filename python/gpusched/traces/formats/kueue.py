@@ -67,7 +67,7 @@ def read(source: Source, *, on_bad: OnBad, resource: str | None = None) -> Trace
         "service_s": end_s - start_s + past_s,
         "gpus": numbers("gpus"),
         "estimate_s": limit_s,
-        "time_limit_s": limit_s,
+        "time_limit_s": np.maximum(limit_s, end_s - start_s + past_s),  # it may count each run
         "priority": numbers("priority"),
         # For preempted workloads only the last admission is known, not the wait.
         "source_wait_s": np.where(preemptions == 0, np.maximum(start_s - submit_s, 0), np.nan),

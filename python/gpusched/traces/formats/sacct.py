@@ -42,10 +42,15 @@ def names_of(header: str, delimiter: str) -> list[str]:
     return [name.strip() for name in header.split(delimiter)]
 
 
-def read_sacct_table(source: Source, delimiter: str | None, known: Sequence[str]) -> Table:
+def read_sacct_table(
+    source: Source,
+    delimiter: str | None,
+    known: Sequence[str],
+    free_text: Sequence[str] = FREE_TEXT,
+) -> Table:
     """Read the table; column names match ``known`` ones regardless of case.
 
-    An extra delimiter (unless a comma) is attributed to the one column of :data:`FREE_TEXT`.
+    An extra delimiter (unless a comma) is attributed to the one column of ``free_text``.
 
     Parameters
     ----------
@@ -66,7 +71,7 @@ def read_sacct_table(source: Source, delimiter: str | None, known: Sequence[str]
         raise ValueError(f"{source}, line 1: not a header of sacct; run sacct --parsable2")
     if delimiter.strip(" ") == "":
         raise ValueError(f"{source}: this is sacct's human-readable output; run sacct --parsable2")
-    canonical = {name.lower(): name for name in (*known, *FREE_TEXT)}
+    canonical = {name.lower(): name for name in (*known, *free_text)}
     names = [canonical.get(name.lower(), name) for name in names_of(header, delimiter)]
     _check_names(source, names)
     every = polars.Series(rest, dtype=polars.String)
@@ -76,7 +81,7 @@ def read_sacct_table(source: Source, delimiter: str | None, known: Sequence[str]
         raise ValueError(f"{source}: no jobs; the file has no row below its header")
     fields = every.filter(is_row).str.split(delimiter)
     surplus = fields.list.len().cast(polars.Int64).to_numpy() - len(names)
-    free = [place for place, name in enumerate(names) if name in FREE_TEXT]
+    free = [place for place, name in enumerate(names) if name in free_text]
     if delimiter == ",":  # also separates resources, so the extra field cannot be attributed
         free = []
     ragged = np.flatnonzero(surplus != 0 if len(free) != 1 else surplus < 0)

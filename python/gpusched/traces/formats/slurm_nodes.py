@@ -145,6 +145,32 @@ def read(source: Source, *, grouped: bool = True, unavailable: bool = False) -> 
     return Cluster((*groups, *more), name)
 
 
+def server_names(source: Source, *, grouped: bool = True, unavailable: bool = False) -> list[str]:
+    """Return the names of the servers of :func:`read`, in the order of its cluster."""
+    ready = [node for node in _nodes(source) if unavailable or not node.states & UNAVAILABLE]
+    plain = [node for node in ready if not _devices(node)]
+    names: list[str] = []
+    if plain:
+        columns, cluster = _cluster(source, plain, grouped=False)
+        names = [n.name for n, gpus in zip(plain, columns["gres"], strict=True) if float(gpus)]
+        kinds = [
+            msgspec.structs.replace(group, count=1)
+            for group in cluster.servers
+            for _ in range(group.count)
+        ]
+        first = {kind: place for place, kind in reversed([*enumerate(kinds)])}
+        if grouped:
+            names = [names[at] for at in sorted(range(len(names)), key=lambda at: first[kinds[at]])]
+    mixed = [(node.name, _group(node)) for node in ready if _devices(node)]
+    for group, equal in groupby(mixed, key=lambda node: node[1] if grouped else node[0]):
+        found = [name for name, _ in equal]
+        num_types = (
+            len(group.devices) if isinstance(group, ServerGroup) else len(mixed[0][1].devices)
+        )
+        names += found * num_types
+    return names
+
+
 def _group(node: _Node) -> ServerGroup:
     """Return a server with several types of GPUs."""
     return ServerGroup(

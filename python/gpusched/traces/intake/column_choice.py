@@ -41,6 +41,7 @@ MORE_ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
     "account": ("account_name",),
     "partition": ("partition_name",),
     "time_limit_s": ("time_limit",),
+    "checkpoint_every_s": ("checkpoint_every", "checkpoint_interval"),
     "eligible_s": ("eligible", "eligible_time"),
     "deadline_s": ("deadline",),
     "estimate_s": ("estimate",),

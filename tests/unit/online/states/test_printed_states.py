@@ -12,9 +12,10 @@ import pytest
 import yaml
 
 import gpusched as gs
-from gpusched.online.states.formats.slurm import Place, in_use, names_of, places_of
+from gpusched.online.states.formats.slurm import Place, in_use, places_of
 from gpusched.online.states.server_room import RoomServer, bits, settle
 from gpusched.online.states.state_formats import state_formats
+from gpusched.traces import slurm_values
 from tests.each import each
 from tests.unit.real_data import DATA, needs_real_data
 
@@ -30,13 +31,13 @@ from tests.unit.real_data import DATA, needs_real_data
     ],
 )
 def test_a_list_of_servers_is_spelled_out(text, names):
-    assert names_of(text) == names
+    assert slurm_values.names_of(text) == names
 
 
 @each("text", ["", "gpu[1-", "gpu[a-b]", "gpu]1[", "gpu[1-999999999]", "x[0-9999]y[0-9999]", "a[]"])
 def test_what_is_no_list_or_too_long_is_refused(text):
     with pytest.raises(ValueError, match="must be a list of servers"):
-        names_of(text)
+        slurm_values.names_of(text)
 
 
 @each(

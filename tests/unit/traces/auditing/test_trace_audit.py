@@ -104,6 +104,8 @@ def test_jobs_that_differ_in_any_column_are_not_equal():
     for name, (one, other) in values.items():
         row = {"service_s": 5, "gpus": 1 if name in ("gpus", "gpu_share") else 2}
         for second, verdict in ((one, "odd"), (other, "fine")):
+            if name == "checkpoint_write_s":
+                row["checkpoint_every_s"] = 9
             columns = {key: [value] * 2 for key, value in row.items()} | {name: [one, second]}
             trace = gs.Trace.from_columns([0, 0], **columns)
             assert gs.traces.audit_trace(trace)["duplicate-rows"].verdict == verdict, name

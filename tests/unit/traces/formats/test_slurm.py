@@ -161,6 +161,10 @@ def test_the_time_limit_is_the_estimate(tmp_path, limit, estimate_s):
     trace = read(tmp_path, given, {**ALSO, "Timelimit": "5"}, head=(*HEAD, "Timelimit"))
     expected = -1 if estimate_s is None else round(estimate_s * 1e6)
     assert trace.estimate_us.tolist() == [expected, 300_000_000]
+    ran_us = trace.service_us.tolist()  # what Slurm let run is within the limit
+    expected = -1 if expected < 0 else max(expected, ran_us[0])
+    assert trace.time_limit_us.tolist() == [expected, max(300_000_000, ran_us[1])]
+    assert ran_us[0] > 630_500_000
 
 
 @pytest.mark.parametrize(

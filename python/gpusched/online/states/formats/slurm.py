@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
 from functools import cached_property
-from itertools import product
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -46,9 +45,6 @@ WAITS_FOR_GPUS: Final = frozenset({"", "None", "Resources", "Priority", "JobArra
 """Reasons of jobs that a decision may start; all others name a limit or a rule of the site."""
 CLOSED_SERVERS: Final = "Nodes required for job are DOWN, DRAINED or reserved"
 """Reason in squeue's output if a job waits for servers that are unavailable now."""
-MAX_SERVERS: Final = 300_000
-"""Maximum number of names in a list of servers."""
-_PART: Final = re.compile(r"\[([^\[\]]*)\]|([^\[\],]+)")
 _DETAIL: Final = re.compile(r"\bgpu(?::[^:(,]+)*:(\d{1,4})\(IDX:([^()]*)\)")
 _NO_SHOWN: Final = 3
 
@@ -225,7 +221,7 @@ def _array(record: QueuedJob) -> int:
 
 def _names(record: QueuedJob, field: str) -> set[str]:
     try:
-        return set(names_of(record.text(field)) if record.job.get(field) else ())
+        return set(slurm.names_of(record.text(field)) if record.job.get(field) else ())
     except ValueError:
         return {record.text(field)}
 
@@ -426,32 +422,6 @@ def in_use(used: str) -> tuple[int, int]:
     return mask or 0, count
 
 
-def names_of(text: str) -> list[str]:
-    """Return the servers of ``gpu[01-03,07],login``.
-
-    Raises
-    ------
-    ValueError
-        If it cannot be read, or has more than 300,000 servers.
-    """
-    found: list[str] = []
-    for entry in re.split(r",(?![^\[]*\])", text.strip()):
-        parts: list[list[str]] = []
-        place = 0
-        for match in _PART.finditer(entry):
-            if match.start() != place:
-                break
-            place = match.end()
-            parts.append([match[2]] if match[2] is not None else _numbers(match[1], text))
-        count = 1
-        for part in parts:
-            count *= len(part)
-        if place != len(entry) or not parts or len(found) + count > MAX_SERVERS:
-            raise ValueError(f"nodes: {text[:80]!r} must be a list of servers")
-        found += map("".join, product(*parts))
-    return found
-
-
 def _servers_of(job: Mapping[str, Any]) -> list[str]:
     resources = job.get("job_resources")
     held = resources.get("nodes") if isinstance(resources, Mapping) else None
@@ -460,21 +430,7 @@ def _servers_of(job: Mapping[str, Any]) -> list[str]:
         if isinstance(listed, list) and listed:
             return [text_of(each.get("name")) for each in listed if isinstance(each, Mapping)]
         held = held.get("list")
-    return names_of(text_of(held) or text_of(job.get("nodes")))
-
-
-def _numbers(text: str, whole: str) -> list[str]:
-    found: list[str] = []
-    for part in text.split(","):
-        first, mark, last = part.strip().partition("-")
-        last = last if mark else first
-        if not (first.isdecimal() and last.isdecimal()) or max(len(first), len(last)) > 9:
-            raise ValueError(f"nodes: {whole[:80]!r} must be a list of servers")
-        numbers = range(int(first), int(last) + 1)
-        if len(found) + len(numbers) > MAX_SERVERS:
-            raise ValueError(f"nodes: {whole[:80]!r} must be a list of servers")
-        found += [str(number).zfill(len(first)) for number in numbers]
-    return found
+    return slurm.names_of(text_of(held) or text_of(job.get("nodes")))
 
 
 def _of_detail(text: str) -> tuple[int, int | None]:
