@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusched.reference import Job, replay
+from gpusched.reference import FINISHED, Job, replay
 from gpusched.reference.model import Active
 from gpusched.reference.placements import consolidated
 from gpusched.reference.rng import GOLDEN, below, mix, uniform
 from tests.reference.cases import cases
+from tests.reference.outage_cases import ADOPTING, outage_cases
 
 pytestmark = pytest.mark.long
 
@@ -70,3 +72,19 @@ def test_progress_starts_after_the_restart_cost():
     assert [job.progress(now) for now in (5, 8, 9)] == [0, 0, 0.5]
     assert [job.remaining(now) for now in (5, 8, 9, 10)] == [10, 10, 10, 9]
     assert job.finish_tick == 28
+
+
+@given(case=st.sampled_from(ADOPTING).flatmap(lambda policy: outage_cases(policy, "first-fit")))
+def test_held_time_is_useful_paid_lost_or_written(case):
+    ours = {"restart", "overrun_s", "preset", "inside", "promote"}  # or work is more than service
+    params = {name: value for name, value in case.policy_params.items() if name not in ours}
+    jobs = [replace(job, share_milli=1000) for job in case.jobs]
+    case = replace(case, policy_params=params, jobs=jobs).at(1)
+    outcome = case.replay()
+    for number, job in enumerate(by_submit(case.jobs)):
+        paid = outcome.paid_us[number] + outcome.lost_us[number] + outcome.written_us[number]
+        useful = outcome.held_us[number] - paid
+        if outcome.status[number] == FINISHED:
+            assert useful == job.service_us
+        else:
+            assert 0 <= useful < job.service_us

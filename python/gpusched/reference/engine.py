@@ -207,7 +207,7 @@ class Engine:
         if self.outages and self.scheduler.has_memory:
             raise ValueError("outages: the policy keeps more than the state between decisions")
         if self.outages and any(job.is_share for job in self.jobs.values()):
-            raise ValueError("outages: jobs have whole GPUs")
+            raise ValueError("gpu_share: not supported in runs with outages")
         if not self.speed.is_fixed and any(
             job.job.checkpoint_write_us for job in self.jobs.values()
         ):

@@ -289,7 +289,7 @@ class Active:
             return 0
         ran = self.progress(now) - self.done_before + self.writing(now)
         whole = min(floor_div(ran, every + write), self.checkpoints) * every
-        return whole if isinstance(ran, int) else float(whole)
+        return whole if isinstance(ran, int) or whole == 0 else float(whole)
 
     @property
     def end_tick(self) -> int:

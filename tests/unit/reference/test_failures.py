@@ -260,7 +260,7 @@ def test_where_the_speed_varies_lost_time_is_the_share_of_the_lost_work():
 
 @each("policy", ["conservative", "a-srpt", "ada-srsf", "2d-las"])
 def test_a_policy_that_keeps_more_than_the_state_is_refused(policy):
-    params = {"limits": [5.0]} if policy == "2d-las" else {}
+    params = {"limits": [5.0], "inside": "entry"} if policy == "2d-las" else {}
     with pytest.raises(ValueError, match="keeps more than the state"):
         run([Job(0, 5, 1)], [2], policy, Outage(0, 3), **params)
 
@@ -269,5 +269,7 @@ def test_outages_out_of_range_are_refused():
     for outage, text in ((Outage(1, 3), "no server 1"), (Outage(0, 3, 3), "not after its start")):
         with pytest.raises(ValueError, match=text):
             run([Job(0, 5, 1)], [2], "fifo", outage)
+    with pytest.raises(ValueError, match="gpu_share"):
+        run([Job(0, 5, 1, share_milli=500)], [2], "fifo", Outage(0, 3))
     with pytest.raises(ValueError, match="no server 0"):
         replay([Job(0, 5, 1)], [(2, "gpu")], "fifo", "count", outages=[Outage(0, 3)])
