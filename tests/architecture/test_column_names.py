@@ -29,6 +29,7 @@ USERS = {
     "python/gpusched/model/profiles.py": "the fields of a profile",
     "python/gpusched/reference/model.py": "a job of the readable engine, apart from the core",
     "python/gpusched/specs/case.py": "what a run tells of a job beside its columns",
+    "python/gpusched/testing/cases.py": "what a failing case is written with",
     "python/gpusched/traces/job_columns.py": "what each is in a trace, in our units",
     "python/gpusched/traces/model_columns.py": "makes the columns of models",
     "python/gpusched/traces/workload.py": "the columns of a trace, typed",

@@ -43,6 +43,8 @@ def one(column: JobColumn, job: dict[str, Any]) -> st.SearchStrategy[Any]:
         return st.sampled_from(STATUSES)
     if column.name == "gpu_types":
         return st.lists(st.sampled_from(["A", "B", "C 1"]), max_size=2)
+    if column.name == "checkpoint_write_s" and not job.get("checkpoint_every_s", 0) > 0:
+        return st.just(0.0)
     if column.kind == "duration":
         return seconds(0 if column.least == 0 else 1)
     if column.kind == "moment":

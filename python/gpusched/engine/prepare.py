@@ -73,6 +73,7 @@ def described(
     outages
         See :func:`gpusched.model.outages.core_outages`; None: no outage.
     """
+    limit: dict[str, Any] = {} if max_intervals is None else {"max_intervals": max_intervals}
     return _core.RunDescription(
         policy=policy.native,
         policy_values=policy.parameters,
@@ -85,7 +86,7 @@ def described(
         contention_values=contention.core_values(),
         seed=seed,
         verify=verify,
-        **({} if max_intervals is None else {"max_intervals": max_intervals}),
+        **limit,
         **(outages or {}),
     )
 

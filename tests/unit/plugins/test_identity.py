@@ -372,6 +372,7 @@ def changed_arguments() -> Iterator[tuple[str, Any]]:
         "speed": "ring",
         "contention": "shared",
         "seed": 1,
+        "outages": gs.Outages.from_columns([0], [1], [2]),
     }
     for name in inspect.signature(gs.simulate).parameters:
         if name not in DECIDES_NOTHING:
