@@ -87,20 +87,17 @@ void Executor::check_gang(JobId job, const Allocation& allocation) const {
 [[gnu::flatten]] void Executor::start(JobId job, const Allocation& allocation) {
   if (!state_->is_waiting(job)) fail(job, "only a waiting job can start");
   check_gang(job, allocation);
-  const bool may_go_on =
-      has_changed_policy_ || std::find(hit_.begin(), hit_.end(), job) != hit_.end();
-  if (state_->has_just_stopped(job) && !may_go_on) {
+  if (state_->has_just_stopped(job) && !has_changed_policy_ && !was_hit(job)) {
     fail(job, "stopped in this decision, so it cannot start in it");
   }
   begin_run(state_->take_slot(), job, allocation);
   note(EventKind::start, job);
 }
 
-void Executor::hold(std::uint32_t id, JobId job, Time start, Time work_end,
+void Executor::hold(std::uint32_t id, JobId job, Time start, Time end,
                     const Allocation& allocation) {
   Slot& slot = state_->slot_at(id);
   slot.start = start;
-  slot.work_end = work_end;
   slot.job = job;
   slot.gpus = allocation.gpus;
   slot.is_suspended = false;
@@ -108,7 +105,7 @@ void Executor::hold(std::uint32_t id, JobId job, Time start, Time work_end,
   JobRecord& record = state_->record_of(job);
   record.slot = id;
   record.phase = Phase::running;
-  record.finish = slot.end();
+  record.finish = end;
   record.num_servers = static_cast<std::int32_t>(allocation.pieces.size());
   state_->acquire(slot);
 }
@@ -127,18 +124,22 @@ void Executor::begin_run(std::uint32_t id, JobId job, const Allocation& allocati
     slot.cost = state_->jobs().restart_cost(job) + rule_.extra(allocation.gpus);
   }
   slot.work_end = now + slot.cost + work;
-  const Time limit = state_->jobs().time_limit(job);
-  slot.kill_at = limit == kNever ? kNever : now + limit;
+  slot.kill_at = kNever;
+  Time end = slot.work_end;
+  if (const Time limit = state_->jobs().time_limit(job); limit != kNever) [[unlikely]] {
+    slot.kill_at = now + limit;
+    end = slot.end();
+  }
   if (record.has_history) {
     JobHistory& past = state_->history_of(job);
-    past.held += slot.end() - now;
+    past.held += end - now;
     past.paid += slot.cost;
   }
-  hold(id, job, now, now + slot.cost + work, allocation);
+  hold(id, job, now, end, allocation);
   if (progress_->is_active()) {
     progress_->start(id, allocation.ranks);  // the finish is right once the decision has ended
   } else {
-    finishes_->move(id, slot.end());
+    finishes_->move(id, end);
   }
 }
 
@@ -183,7 +184,8 @@ void Executor::go_on(JobId job, Time start, Time cost, Time attained,
   record.start = start;
   past.held = before + cost + work;
   past.paid = cost;
-  hold(id, job, start, paid_at + (length - attained), allocation);
+  slot.work_end = paid_at + (length - attained);
+  hold(id, job, start, slot.end(), allocation);
   past.held -= slot.work_end - slot.end();
   finishes_->set(id, slot.end());
 }
@@ -389,15 +391,15 @@ void Executor::finish(std::uint32_t id) {
   const Slot& slot = state_->slot_at(id);
   if (progress_->is_active()) progress_->finish(id);
   state_->release(slot);
-  if (state_->jobs().has_writes()) [[unlikely]] {
-    const Checkpoints checkpoints = state_->jobs().checkpoints(slot.job);
-    const Time work = checkpoints.work_in(slot.work_end - slot.paid_at());
-    losses_[slot.job].written += checkpoints.write * checkpoints.writes_in(work);
-  }
   if (slot.is_whole) {
     log_->append_whole(slot.job, slot.pieces);
   } else {
     log_->append(slot.job, slot.start, slot.end(), slot.pieces);
+    if (state_->jobs().has_writes()) {  // jobs that write have a history
+      const Checkpoints checkpoints = state_->jobs().checkpoints(slot.job);
+      const Time work = checkpoints.work_in(slot.work_end - slot.paid_at());
+      losses_[slot.job].written += checkpoints.write * checkpoints.writes_in(work);
+    }
   }
   state_->end(slot.job, Phase::finished);
   note(EventKind::finish, slot.job);

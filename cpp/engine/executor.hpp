@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -101,12 +102,14 @@ class Executor final : public Actions {
   [[noreturn, gnu::noinline, gnu::cold]] void fail(JobId job, const char* what) const;
   [[nodiscard]] Slot& running_slot(JobId job, const char* verb);
   void begin_run(std::uint32_t id, JobId job, const Allocation& allocation);
-  /// From `start` on the job has the slot and these GPUs; its work is done at `work_end` if nothing
-  /// happens.
-  void hold(std::uint32_t id, JobId job, Time start, Time work_end, const Allocation& allocation);
+  /// From `start` on the job has the slot and these GPUs, until `end` if nothing happens.
+  void hold(std::uint32_t id, JobId job, Time start, Time end, const Allocation& allocation);
   [[nodiscard]] Time service_of_run(const Slot& slot, std::uint32_t id) const noexcept;
   void undo_expected_end(const Slot& slot) noexcept;
   void end_run(Slot& slot, bool is_lost = false);
+  [[nodiscard]] bool was_hit(JobId job) const noexcept {
+    return std::find(hit_.begin(), hit_.end(), job) != hit_.end();
+  }
   bool settle_losses(const Slot& slot, std::uint32_t id, Time added, bool is_lost);
   void preempt_suspended();
   void drop_finishes();

@@ -31,10 +31,7 @@ class RunState final : public State {
   }
 
   /// A waiting job will never run, or an ended one never again.
-  void end(JobId job, Phase phase) noexcept {
-    records_[job].phase = phase;
-    ++num_ended_;
-  }
+  void end(JobId job, Phase phase) noexcept { records_[job].phase = phase; }
   /// Visits the waiting jobs, in order.
   template <class Visit>
   void for_each_waiting(Visit visit) {
@@ -44,8 +41,10 @@ class RunState final : public State {
       if (records_[job].phase == Phase::waiting) visit(job);
     }
   }
-  [[nodiscard]] bool has_waiting() const noexcept {
-    return num_arrived_ > num_ended_ + num_running_;
+  [[nodiscard]] bool has_waiting() {
+    bool waits = false;
+    for_each_waiting([&](JobId) { waits = true; });
+    return waits;
   }
 
   /// Reserves memory for this many running jobs at once.
@@ -123,10 +122,9 @@ class RunState final : public State {
     occupancy_.open(server);
     has_changed_capacity_ = true;
   }
-  /// Whether servers have closed or opened, or GPUs have gone down, since the last call.
-  [[nodiscard]] bool take_capacity_change() noexcept {
-    return std::exchange(has_changed_capacity_, false);
-  }
+  /// Whether servers have closed or opened, or GPUs have gone down, since the last call of the other.
+  [[nodiscard]] bool has_changed_capacity() const noexcept { return has_changed_capacity_; }
+  void take_capacity_change() noexcept { has_changed_capacity_ = false; }
 
   /// The run is over: what each job came to, and of those that never came that they did not.
   [[nodiscard]] JobRecords take_records() {
@@ -166,7 +164,6 @@ class RunState final : public State {
             .has_history = false};
   }
 
-  JobId num_ended_ = 0;
   JobId first_live_ = 0;  // all before have ended
   bool has_changed_capacity_ = false;
 };

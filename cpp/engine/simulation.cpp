@@ -148,6 +148,7 @@ void Simulation::expect(std::span<const Outage> outages) {
     fail_input("gpu_share: not supported in runs with outages");
   }
   outages_.begin(outages, state_.cluster());
+  change_at_ = std::min(pending_.at, outages_.next());
   state_.begin_closing();
   executor_.keep_losses();
   begin_policy();
@@ -187,24 +188,23 @@ bool Simulation::step(Time limit) {
 bool Simulation::open_instant(Time limit) {
   const Time finish = finishes_.next();
   const Time arrival = next_arrival();
-  const Time event =
-      std::min(std::min(finish, arrival), std::min(executor_.wake_up(), pending_.at));
-  const Time outage = outages_.next();
-  const Time now = std::min(event, outage);
+  const Time now = std::min(std::min(finish, arrival), std::min(executor_.wake_up(), change_at_));
   if (now >= limit) return false;
-  if (event == kNever && !state_.has_waiting()) return false;
+  const bool has_change = change_at_ == now;
+  if (has_change && next() == kNever) [[unlikely]]
+    return false;
   if (now.count() >= kMaxTicks) fail_at_the_end_of_time(finish);
   state_.move_to(now);
-  is_idle_ = state_.num_running() == 0;
   finished_.clear();
   arrived_.clear();
   if (finish == now) apply_finishes();
-  is_timer_ = finish != now && arrival != now && pending_.at != now && outage != now;
+  is_timer_ = finish != now && arrival != now && !has_change;
+  if (is_timer_) is_idle_ = state_.num_running() == 0;
   has_changed_ = is_anew_ = has_other_gpus_ = false;
-  if (pending_.at == now || outage == now) [[unlikely]]
+  if (has_change) [[unlikely]]
     apply_changes();
   if (arrival == now) apply_arrivals();
-  if (state_.take_capacity_change()) [[unlikely]]
+  if (state_.has_changed_capacity()) [[unlikely]]
     show_other_gpus();
   executor_.begin_decision(is_timer_);
   return true;
@@ -212,11 +212,12 @@ bool Simulation::open_instant(Time limit) {
 
 void Simulation::close_instant() {
   executor_.end_decision();
-  if (is_timer_) livelock_.look(state_, executor_.turns());
-  // What waits now waits for GPUs that never come back: no timer helps it.
-  const bool is_stuck = is_timer_ && is_idle_ && state_.num_running() == 0 && outages_.is_over();
-  if (is_stuck && next_arrival() == kNever) [[unlikely]]
-    executor_.drop_wake();
+  if (is_timer_) {
+    livelock_.look(state_, executor_.turns());
+    // What waits now waits for GPUs that never come back: no timer helps it.
+    const bool is_stuck = is_idle_ && state_.num_running() == 0 && outages_.is_over();
+    if (is_stuck && next_arrival() == kNever) executor_.drop_wake();
+  }
   ++counters_.num_instants;
   counters_.num_events += finished_.size() + arrived_.size();
   counters_.max_running = std::max<std::uint64_t>(counters_.max_running, state_.num_running());
@@ -244,21 +245,24 @@ void Simulation::fail_at_the_end_of_time(Time finish) {
 }
 
 [[gnu::flatten]] void Simulation::apply_finishes() {
+  std::size_t num_killed = 0;
   finishes_.take(state_.now(), [&](std::uint32_t slot) {
     finished_.push_back(state_.slot_at(slot).job);
     if (state_.slot_at(slot).work_end == state_.now()) [[likely]] {
       executor_.finish(slot);
-      ++num_finished_;
     } else {
       executor_.kill(slot);
+      ++num_killed;
     }
   });
+  num_finished_ += finished_.size() - num_killed;
   if (finished_.size() > 1) std::sort(finished_.begin(), finished_.end());
 }
 
 void Simulation::change(const Change& change, Time at) {
   pending_.changes.push_back(change);
   pending_.at = at;
+  change_at_ = std::min(at, outages_.next());
 }
 
 void Simulation::cancel(JobId job, Time at) {
@@ -286,6 +290,7 @@ void Simulation::apply_changes() {
   if (pending_.at == state_.now()) now = std::exchange(pending_, {});
   apply_cancellations(now);
   if (outages_.next() == state_.now()) apply_outages();
+  change_at_ = std::min(pending_.at, outages_.next());
   if (now.has(Change::hand_over)) {
     begin_anew();
   } else if (now.has(Change::restore)) {
@@ -347,6 +352,7 @@ void Simulation::begin_anew() {
 
 /// The scheduler decides on other GPUs than before.
 void Simulation::show_other_gpus() {
+  state_.take_capacity_change();
   has_changed_ = has_other_gpus_ = true;
   if (is_anew_) return;
   if (scheduler_->outages() != Outages::follows) {

@@ -164,6 +164,7 @@ class Simulation {
   Livelock livelock_;
   OutageCalendar outages_;
   PendingChanges pending_;
+  Time change_at_ = kNever;  // of those, or of an outage
   bool has_changed_ = false;  // of the present instant, from outside
   bool is_anew_ = false;  // a scheduler decides that has just begun
   bool is_timer_ = false;    // and nothing else happened

@@ -73,11 +73,9 @@ void Occupancy::acquire(int gpus, std::span<const Piece> pieces) {
   num_free_ -= gpus;
   if (has_shapes()) [[unlikely]]
     move_shape(pieces, gpus, 1);
+  if (may_close()) [[unlikely]]
+    return acquire_closed(pieces);
   for (const Piece& piece : pieces) {
-    if (may_close()) [[unlikely]] {
-      acquire_closed(piece);
-      continue;
-    }
     move(piece.server, free_[static_cast<std::size_t>(piece.server)] & ~piece.mask, -piece.gpus);
   }
 }
@@ -87,33 +85,36 @@ void Occupancy::release(int gpus, std::span<const Piece> pieces) {
   ++num_releases_;
   if (has_shapes()) [[unlikely]]
     move_shape(pieces, gpus, -1);
+  if (may_close()) [[unlikely]]
+    return release_closed(pieces);
   for (const Piece& piece : pieces) {
-    if (may_close()) [[unlikely]] {
-      release_closed(piece);
-      continue;
-    }
     move(piece.server, free_[static_cast<std::size_t>(piece.server)] | piece.mask, piece.gpus);
   }
 }
 
 /// The caller counted all its GPUs as taken from those that were free.
-void Occupancy::acquire_closed(const Piece& piece) noexcept {
-  const auto index = static_cast<std::size_t>(piece.server);
-  const int back = count_bits(piece.mask & down_[index]);
-  down_[index] &= ~piece.mask;
-  num_free_ += back;
-  move(piece.server, free_[index] & ~piece.mask, back - piece.gpus);
+void Occupancy::acquire_closed(std::span<const Piece> pieces) noexcept {
+  for (const Piece& piece : pieces) {
+    const auto index = static_cast<std::size_t>(piece.server);
+    const int back = count_bits(piece.mask & down_[index]);
+    down_[index] &= ~piece.mask;
+    num_free_ += back;
+    move(piece.server, free_[index] & ~piece.mask, back - piece.gpus);
+  }
 }
 
-void Occupancy::release_closed(const Piece& piece) noexcept {
-  const auto index = static_cast<std::size_t>(piece.server);
-  const GpuMask lost = piece.mask & closed_[index];
-  down_[index] |= lost;
-  num_free_ -= count_bits(lost);
-  move(piece.server, free_[index] | (piece.mask & ~lost), piece.gpus - count_bits(lost));
+void Occupancy::release_closed(std::span<const Piece> pieces) noexcept {
+  for (const Piece& piece : pieces) {
+    const auto index = static_cast<std::size_t>(piece.server);
+    const GpuMask lost = piece.mask & closed_[index];
+    down_[index] |= lost;
+    num_free_ -= count_bits(lost);
+    move(piece.server, free_[index] | (piece.mask & ~lost), piece.gpus - count_bits(lost));
+  }
 }
 
 void Occupancy::begin_closing() {
+  may_close_ = true;
   closed_.assign(free_.size(), 0);
   down_.assign(free_.size(), 0);
 }

@@ -54,7 +54,7 @@ class Occupancy {
 
   /// Call before the run if servers may close.
   void begin_closing();
-  [[nodiscard]] bool may_close() const noexcept { return !closed_.empty(); }
+  [[nodiscard]] bool may_close() const noexcept { return may_close_; }
   /// Nobody can get a GPU of the server any more; what jobs hold there stays theirs.
   void close(ServerId server);
   /// The GPUs of the server that no job holds are free again.
@@ -162,8 +162,8 @@ class Occupancy {
   };
 
   void move(ServerId server, GpuMask after, int gpus) noexcept;
-  void acquire_closed(const Piece& piece) noexcept;
-  void release_closed(const Piece& piece) noexcept;
+  void acquire_closed(std::span<const Piece> pieces) noexcept;
+  void release_closed(std::span<const Piece> pieces) noexcept;
   void move_demand(const Piece& piece, const Demand& demand, int sign) noexcept;
   void note_shared_only(ServerId server) noexcept;
   void move_shape(std::span<const Piece> pieces, std::int32_t shape, int sign);
@@ -177,6 +177,7 @@ class Occupancy {
 
   const Cluster* cluster_;
   bool pooled_;
+  bool may_close_ = false;
   std::int64_t num_free_;
   std::uint64_t num_releases_ = 0;
   std::vector<GpuMask> free_;
