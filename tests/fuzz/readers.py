@@ -7,6 +7,8 @@ import json
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -67,8 +69,8 @@ def readers(folder: Path) -> dict[str, Reader]:
     (folder / "beside").mkdir()
     beside = folder / "beside"
     every = [
-        *_of_traces(beside), *_of_clusters(), *_of_models(beside), *_of_saved(beside),
-        *_of_states(beside),
+        *_of_traces(beside), *_of_clusters(), *_of_outages(), *_of_models(beside),
+        *_of_saved(beside), *_of_states(beside),
     ]  # fmt: skip
     named = {}
     for number, reader in enumerate(every):
@@ -152,6 +154,19 @@ def _of_clusters() -> Iterator[Reader]:
     yield Reader("read_cluster/toml", (file,), gs.read_cluster)
     yield Reader("Cluster.from_toml", (file,), _of_cluster_text, lists)
     yield Reader("read_topology", (lists[-1],), gs.model.read_topology, lists)
+
+
+def _of_outages() -> Iterator[Reader]:
+    files = (
+        _text("outages.csv", whole.OUTAGES),
+        _text("outages.toml", whole.OUTAGE_TABLES),
+        _text("events.txt", whole.SLURM_EVENTS),
+    )
+    epoch = datetime(2024, 5, 1)
+    trace = gs.Trace.from_columns([0, 1], [5, 5], [1, 1], epoch=epoch)
+    names = ["n1", "n2", "n3"]
+    read = partial(gs.read_outages, names=names, trace=trace)
+    yield Reader("read_outages", files, read, (_text("pods.csv", whole.PODS),))
 
 
 def _of_cluster_text(path: Path) -> Any:

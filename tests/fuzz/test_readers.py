@@ -23,7 +23,8 @@ pytestmark = pytest.mark.long
 
 FILES = {
     "read_trace", "read_requests", "read_cluster", "read_topology", "read_profiles",
-    "read_throughputs", "read_pollux", "read_state", "load_result", "load_predictor",
+    "read_outages", "read_throughputs", "read_pollux", "read_state", "load_result",
+    "load_predictor",
 }  # fmt: skip
 
 

@@ -61,6 +61,16 @@ PODS: Final = (
 )
 SERVERS: Final = "sn,cpu_milli,memory_mib,gpu,model\ns1,64000,262144,8,V100\ns2,32000,131072,2,T4\n"
 PAI: Final = "m1,V100,96,512,8\nm2,T4,64,256,2\nm3,T4,64,256,0\n"
+OUTAGES: Final = "server,start_s,end_s,kind\n0,10,20.5,fail\n2,5,,drain\n1,0,7,\n"
+OUTAGE_TABLES: Final = (
+    '[[outages]]\nserver = 1\nstart_s = 5\nend_s = 7.5\nkind = "drain"\n'
+    "[[outages]]\nserver = 0\nstart_s = 9\n"
+)
+SLURM_EVENTS: Final = (
+    "Cluster|NodeName|TimeStart|TimeEnd|State|Reason|User\n"
+    "c|n[1-2]|2024-05-01T09:00:00|2024-05-01T10:00:00|DOWN*|gone|slurm(1)\n"
+    "c|n2|2024-05-02T09:00:00|Unknown|DRAIN|disk|root(0)\n"
+)
 TOPOLOGY: Final = "ip,DSW,PSW,ASW\n1.1.1.1,D1,P1,A1\n1.1.1.2,D1,P1,A2\n1.1.1.3,D1,P2,A10\n"
 CLUSTER: Final = (
     'name = "c"\n[[domains]]\nname = "root"\n[[domains]]\nname = "a"\nparent = "root"\n'

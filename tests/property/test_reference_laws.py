@@ -79,7 +79,7 @@ def test_held_time_is_useful_paid_lost_or_written(case):
     ours = {"restart", "overrun_s", "preset", "inside", "promote"}  # or work is more than service
     params = {name: value for name, value in case.policy_params.items() if name not in ours}
     jobs = [replace(job, share_milli=1000) for job in case.jobs]
-    case = replace(case, policy_params=params, jobs=jobs).at(1)
+    case = replace(case, policy_params=params, jobs=jobs, speed="fixed").at(1)
     outcome = case.replay()
     for number, job in enumerate(by_submit(case.jobs)):
         paid = outcome.paid_us[number] + outcome.lost_us[number] + outcome.written_us[number]
