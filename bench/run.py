@@ -20,6 +20,7 @@ from bench import (
     contention_series,
     deadlines,
     exporting,
+    failures,
     gavel_trace,
     graphs,
     growth_traps,
@@ -46,9 +47,9 @@ from bench.table import Section
 
 PARTS = (
     "speed", "scaling", "contention", "plans", "assignment", "packing", "deadlines", "graphs",
-    "prediction", "preemption", "options", "backfilling", "traps", "open", "states", "around",
-    "memory", "threads", "sweeps", "order", "import", "reading", "exporting", "peers", "policies",
-    "crowds", "gavel", "decisions", "laws", "commands",
+    "prediction", "preemption", "options", "failures", "backfilling", "traps", "open", "states",
+    "around", "memory", "threads", "sweeps", "order", "import", "reading", "exporting", "peers",
+    "policies", "crowds", "gavel", "decisions", "laws", "commands",
 )  # fmt: skip
 
 
@@ -113,6 +114,7 @@ def _sections(
             [preemption.section(size, (64,) if quick else (64, 512, 1024), repeats)]
         ),
         "options": lambda: preemption_options.sections(min(size, 50_000), min(3, repeats)),
+        "failures": lambda: iter([failures.section(size, 64 if quick else 512, min(3, repeats))]),
         "backfilling": lambda: iter([backfilling.section(min(size, 100_000), min(3, repeats))]),
         "traps": lambda: iter([growth_traps.section(min(3, repeats))]),
         "open": lambda: iter([open_runs.section(min(size, 300_000), min(3, repeats))]),
