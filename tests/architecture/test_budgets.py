@@ -66,7 +66,7 @@ def num_words_of_pages(_: Path) -> int:
 
 BUDGETS: dict[str, tuple[int, Callable[[Path], int]]] = {
     "lines of C++": (51_080, lambda _: num_lines(CPP_FILES)),
-    "lines of the package": (75_933, lambda _: num_lines(PYTHON_FILES)),
+    "lines of the package": (75_934, lambda _: num_lines(PYTHON_FILES)),
     "lines of the papers": (7_101, lambda _: num_lines(sorted(PAPERS.rglob("*.py")))),
     "statements of the package": (35_355, num_statements),
     "modules of the package": (280, lambda _: len(PYTHON_FILES)),

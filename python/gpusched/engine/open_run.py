@@ -161,10 +161,11 @@ class Simulation:
 
     Parameters
     ----------
-    trace, cluster, policy, placement, predictor, speed, contention, seed, outages, verify,
-    max_intervals
+    trace, cluster, policy, placement, predictor, speed, contention, seed, outages
         As for :func:`simulate`. ``auto`` decides by the jobs of ``trace``: if all of them have
         estimates, jobs submitted later need them, too; name ``oracle`` otherwise.
+    verify, max_intervals
+        As for :func:`simulate`.
 
     Attributes
     ----------
