@@ -131,7 +131,8 @@ void bind_simulation(py::module_& m) {
       "Order or a Scheduler; a placement a registered name or a Placement. `policy_flags` say how\n"
       "an Order is run. `verify` recomputes and compares every rate after each instant. Outages\n"
       "are columns: the server, when it goes down and comes back (-1: never), and 0 if it fails\n"
-      "or 1 if it is drained. A run with more than `max_intervals` intervals in its log ends with a LogLimitError.")
+      "or 1 if it is drained. A run with more than `max_intervals` intervals in its log ends with\n"
+      "a LogLimitError.")
       .def(py::init([](Policy policy, Values policy_values,
                        const std::vector<std::string>& policy_flags, PlacementSeam placement,
                        Values placement_values, std::string speed, Values speed_values,

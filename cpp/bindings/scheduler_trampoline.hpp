@@ -49,11 +49,10 @@ class PyScheduler final : public Scheduler, public py::trampoline_self_life_supp
     return true;
   }
 
-  [[nodiscard]] Outages outages() const override {
+  [[nodiscard]] bool takes_outages() const override {
     const py::gil_scoped_acquire locked;
     const py::object self = py::cast(static_cast<const Scheduler*>(this));
-    const bool takes = py::getattr(self, "takes_outages", py::bool_(false)).cast<bool>();
-    return takes ? Outages::follows : Outages::refuses;
+    return py::bool_(py::getattr(self, "takes_outages", py::bool_(false)));
   }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {

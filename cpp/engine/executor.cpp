@@ -406,25 +406,15 @@ void Executor::finish(std::uint32_t id) {
   state_->give_back_slot(id);
 }
 
-void Executor::cancel(std::uint32_t id) {
+void Executor::stop(std::uint32_t id, Phase phase) {
+  const bool is_killed = phase == Phase::killed;
   const JobId job = state_->slot_at(id).job;
   state_->release(state_->slot_at(id));
-  cut_off(id);
+  cut_off(id, is_killed);
   finishes_->drop(id);
-  state_->end(job, Phase::cancelled);
-  state_->slot_at(id).job = job;
+  state_->end(job, phase);
   state_->give_back_slot(id);
-  note(EventKind::cancel, job);
-}
-
-void Executor::kill(std::uint32_t id) {
-  Slot& slot = state_->slot_at(id);
-  const JobId job = slot.job;
-  state_->release(slot);
-  cut_off(id, true);
-  state_->end(job, Phase::killed);
-  state_->give_back_slot(id);
-  note(EventKind::kill, job);
+  note(is_killed ? EventKind::kill : EventKind::cancel, job);
 }
 
 void Executor::interrupt(std::uint32_t id, ServerId server) {

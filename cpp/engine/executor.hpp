@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -77,10 +78,9 @@ class Executor final : public Actions {
   void go_on(JobId job, Time start, Time cost, Time attained, const Allocation& allocation);
   /// The run of the slot has come to its end: its job has done all its work.
   void finish(std::uint32_t id);
-  /// The run of the slot has come to its time limit, and the queue of finishes has let it go.
-  void kill(std::uint32_t id);
-  /// The run of the slot ends now, with work left: its user takes the job back.
-  void cancel(std::uint32_t id);
+  /// The run of the slot ends now, with work left, and so does its job: it is `cancelled` by its user,
+  /// or `killed` at its time limit.
+  void stop(std::uint32_t id, Phase phase);
   /// The same because this server fails: the job waits again, unless it has failed too often.
   void interrupt(std::uint32_t id, ServerId server);
   /// A new policy: every job that runs is preempted, and may start again in the same decision.
@@ -89,6 +89,8 @@ class Executor final : public Actions {
   /// what its last checkpoint holds.
   void cut_off(std::uint32_t id, bool is_lost = false);
 
+  /// The jobs that failing servers have hit at this instant.
+  [[nodiscard]] std::span<const JobId> hit() const noexcept { return hit_; }
   [[nodiscard]] const Turns& turns() const noexcept { return turns_; }
   [[nodiscard]] std::vector<std::int32_t> take_num_resizes() { return std::move(num_resizes_); }
   [[nodiscard]] std::vector<JobLosses> take_losses() { return std::move(losses_); }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <iterator>
 #include <string>
 #include <utility>
 
@@ -12,7 +11,8 @@ namespace gpusched {
 
 Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& scheduler,
                        Placement& placement, const Pacing& pacing, std::uint64_t seed,
-                       RunControl& control, const Snapshot* snapshot)
+                       RunControl& control, std::span<const Outage> outages,
+                       const Snapshot* snapshot)
     : state_(jobs, cluster, pacing.speed, placement.is_pooled(), placement.follows_servers(jobs)),
       progress_(state_, pacing.speed, pacing.contention, pacing.verify),
       scheduler_(scheduler),
@@ -29,6 +29,7 @@ Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& 
         "checkpoint_write_us: supported only under the speed `fixed`, in runs that begin empty");
   }
   feasibility_.begin(placement, seed, scheduler, control);
+  expect(outages);
   if (snapshot != nullptr) restore(*snapshot);
   scheduler.begin({state_, placement, seed, control});
   if (snapshot != nullptr && !snapshot->is_anew && !scheduler.adopt(state_)) {
@@ -148,22 +149,17 @@ void Simulation::expect(std::span<const Outage> outages) {
     fail_input("gpu_share: not supported in runs with outages");
   }
   outages_.begin(outages, state_.cluster());
-  change_at_ = std::min(pending_.at, outages_.next());
+  change_at_ = outages_.next();
   state_.begin_closing();
   executor_.keep_losses();
-  begin_policy();
+  check_outages(*scheduler_);
 }
 
-/// The scheduler begins while jobs may run that it did not start.
-void Simulation::begin_policy() {
-  if (scheduler_->outages() == Outages::follows) return;
-  scheduler_->begin({state_, *placement_, seed_, *control_});
-  const bool takes_outages = scheduler_->outages() != Outages::refuses;
-  if (takes_outages && scheduler_->adopt(state_)) return;
+void Simulation::check_outages(const Scheduler& scheduler) const {
+  if (!state_.occupancy().may_close() || scheduler.takes_outages()) return;
   fail_input(
-      "policy: it does not support outages; policies that keep more than the state between "
-      "decisions cannot go on when servers go down or come back, and those in Python say that they "
-      "can by the attribute takes_outages = True");
+      "policy: it does not support outages (a scheduler in Python says that it does by the "
+      "attribute takes_outages = True)");
 }
 
 bool Simulation::can_place(JobId job) const {
@@ -251,7 +247,7 @@ void Simulation::fail_at_the_end_of_time(Time finish) {
     if (state_.slot_at(slot).work_end == state_.now()) [[likely]] {
       executor_.finish(slot);
     } else {
-      executor_.kill(slot);
+      executor_.stop(slot, Phase::killed);
       ++num_killed;
     }
   });
@@ -280,6 +276,7 @@ void Simulation::cancel(JobId job, Time at) {
 }
 
 void Simulation::hand_over(Scheduler& scheduler, Time at) {
+  check_outages(scheduler);
   feasibility_.follow(*placement_, scheduler, *control_);
   change({Change::hand_over}, at);
   scheduler_ = &scheduler;
@@ -303,7 +300,7 @@ void Simulation::apply_cancellations(const PendingChanges& now) {
     if (change.kind != Change::ask) has_changed_ = true;
     // It may have waited, or have just finished.
     if (change.kind != Change::cancel || !state_.is_running(change.job)) continue;
-    executor_.cancel(state_.record(change.job).slot);
+    executor_.stop(state_.record(change.job).slot, Phase::cancelled);
     finished_.push_back(change.job);
   }
   std::sort(finished_.begin(), finished_.end());
@@ -316,7 +313,6 @@ void Simulation::apply_outages() {
     if (turn == OutageCalendar::Turn::opens) state_.open(server);
     if (turn == OutageCalendar::Turn::fails) failed.push_back(server);
   });
-  hit_.clear();
   if (!failed.empty()) hit(failed);
 }
 
@@ -331,10 +327,7 @@ void Simulation::hit(const std::vector<ServerId>& servers) {
     }
   });
   std::sort(hits.begin(), hits.end());
-  for (const auto& [job, server] : hits) {
-    executor_.interrupt(state_.record(job).slot, server);
-    hit_.push_back(job);
-  }
+  for (const auto& [job, server] : hits) executor_.interrupt(state_.record(job).slot, server);
 }
 
 /// Another scheduler decides from this instant on.
@@ -350,24 +343,17 @@ void Simulation::begin_anew() {
   show_waiting();
 }
 
-/// The scheduler decides on other GPUs than before.
+/// The scheduler decides on other GPUs than before. One that has just begun knows no others.
 void Simulation::show_other_gpus() {
   state_.take_capacity_change();
   has_changed_ = has_other_gpus_ = true;
   if (is_anew_) return;
-  if (scheduler_->outages() != Outages::follows) {
-    begin_policy();
-    is_anew_ = true;
-    arrived_.clear();
-    show_waiting();
-    return;
+  for (const JobId job : executor_.hit()) {
+    finished_.push_back(job);
+    if (state_.is_waiting(job)) arrived_.push_back(job);
   }
-  finished_.insert(finished_.end(), hit_.begin(), hit_.end());
   std::sort(finished_.begin(), finished_.end());
-  std::copy_if(hit_.begin(), hit_.end(), std::back_inserter(arrived_),
-               [&](JobId job) { return state_.is_waiting(job); });
   std::sort(arrived_.begin(), arrived_.end());
-  hit_.clear();
 }
 
 void Simulation::show_waiting() {

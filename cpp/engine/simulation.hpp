@@ -40,16 +40,13 @@ class Simulation {
     bool verify = false;
   };
 
-  /// All arguments outlive the simulation, but for `snapshot`: null, or where it begins. Then its
-  /// first decision, at `first` or as something happens before, is shown all that waits. Throws
-  /// InvalidInput if that is not possible, or the scheduler cannot begin so.
+  /// All arguments outlive the simulation, but for the last two. `outages`: when servers are out of
+  /// use. `snapshot`: null, or where it begins. Then its first decision, at `first` or as something
+  /// happens before, is shown all that waits. Throws InvalidInput if the scheduler, the placement or
+  /// the jobs do not support one of these.
   Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& scheduler,
              Placement& placement, const Pacing& pacing, std::uint64_t seed, RunControl& control,
-             const Snapshot* snapshot = nullptr);
-
-  /// Call before the first instant: servers will be out of use. Throws InvalidInput that names the row
-  /// of a wrong outage, or if the scheduler, the placement or the jobs do not support any.
-  void expect(std::span<const Outage> outages);
+             std::span<const Outage> outages = {}, const Snapshot* snapshot = nullptr);
 
   /// Handles the next instant if it lies before `limit`; false when there is none.
   bool step(Time limit = kNever);
@@ -83,7 +80,7 @@ class Simulation {
   /// Switches to another scheduler at `at`, likewise; it must outlive the simulation, and the old
   /// one is no longer used. Every running job is preempted; all waiting jobs arrive again, except
   /// those that can never start now: they are rejected. Throws InvalidInput if the scheduler does
-  /// not support the jobs.
+  /// not support the jobs, or outages.
   void hand_over(Scheduler& scheduler, Time at);
 
   /// Ends the simulation, whether all jobs are done or not.
@@ -140,7 +137,8 @@ class Simulation {
   void hit(const std::vector<ServerId>& servers);
   void begin_anew();
   void show_other_gpus();
-  void begin_policy();
+  void expect(std::span<const Outage> outages);
+  void check_outages(const Scheduler& scheduler) const;
   void show_waiting();
   void reject(JobId job, RejectReason reason);
   void restore(const Snapshot& snapshot);
@@ -166,13 +164,12 @@ class Simulation {
   PendingChanges pending_;
   Time change_at_ = kNever;  // of those, or of an outage
   bool has_changed_ = false;  // of the present instant, from outside
-  bool is_anew_ = false;  // a scheduler decides that has just begun
+  bool is_anew_ = false;  // a new scheduler decides, without history
   bool is_timer_ = false;    // and nothing else happened
   bool is_idle_ = false;  // nothing ran before the present instant
   bool has_other_gpus_ = false;
   std::vector<JobId> finished_;
   std::vector<JobId> arrived_;
-  std::vector<JobId> hit_;  // by failing servers, at the present instant
   std::uint64_t num_finished_ = 0;
   std::uint64_t num_rejected_ = 0;
   Counters counters_;

@@ -73,9 +73,7 @@ class KineticScheduler : public Scheduler {
     is_slow_ = true;
     return slow_->adopt(state);
   }
-  [[nodiscard]] Outages outages() const override {
-    return is_slow_ ? Outages::follows : Outages::adopts;
-  }
+  [[nodiscard]] bool takes_outages() const override { return slow_->takes_outages(); }
   [[nodiscard]] bool withdraw(const State& state, JobId job) override {
     if (is_slow_) return slow_->withdraw(state, job);
     if (std::erase(unseen_, job) == 0) choice_.withdraw(job);

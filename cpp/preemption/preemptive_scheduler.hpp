@@ -34,9 +34,7 @@ class PreemptiveScheduler : public Scheduler {
   void begin(const Setup& setup) override;
   void decide(const State& state, const Instant& instant, Actions& actions) override;
   [[nodiscard]] bool adopt(const State& state) override;
-  [[nodiscard]] Outages outages() const override {
-    return order_->remembers() ? Outages::refuses : Outages::follows;
-  }
+  [[nodiscard]] bool takes_outages() const override { return !order_->remembers(); }
   [[nodiscard]] bool withdraw(const State& state, JobId job) override;
   [[nodiscard]] RestartRule restart_rule() const override { return rule_; }
 

@@ -133,7 +133,7 @@ class DeepBackfilling final : public Scheduler {
   void begin(const Setup& setup) override;
   [[nodiscard]] bool withdraw(const State& state, JobId job) override;
   [[nodiscard]] bool adopt(const State& state) override;
-  [[nodiscard]] Outages outages() const override { return Outages::follows; }
+  [[nodiscard]] bool takes_outages() const override { return true; }
   void decide(const State& state, const Instant& instant, Actions& actions) override;
 
  private:

@@ -24,7 +24,7 @@ class ListScheduler final : public Scheduler {
   void begin(const Setup& setup) override;
   void decide(const State& state, const Instant& instant, Actions& actions) override;
   [[nodiscard]] bool adopt(const State& /*state*/) override { return true; }
-  [[nodiscard]] Outages outages() const override { return Outages::follows; }
+  [[nodiscard]] bool takes_outages() const override { return true; }
   [[nodiscard]] bool withdraw(const State& state, JobId job) override;
 
  private:

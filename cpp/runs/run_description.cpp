@@ -58,9 +58,8 @@ DescribedRun::DescribedRun(const JobTable& jobs, const Cluster& cluster,
   deciding_ = make_policy(jobs, description);
   simulation_.emplace(jobs, cluster, *deciding_.scheduler, *placing_,
                       Simulation::Pacing{*speed_, *contention_, description.verify},
-                      description.seed, control, snapshot);
+                      description.seed, control, description.outages, snapshot);
   simulation_->limit_intervals(description.max_intervals);
-  simulation_->expect(description.outages);
 }
 
 DescribedRun::Deciding DescribedRun::make_policy(const JobTable& jobs,

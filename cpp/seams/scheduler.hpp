@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,13 +31,6 @@ struct Setup {
   const RunControl& control;
 };
 
-/// What a scheduler does when GPUs go down or come back.
-enum class Outages : std::uint8_t {
-  refuses,
-  adopts,   // it begins anew, and adopts the state
-  follows,  // it goes on: a job whose server fails is among the finished and the arrived of an instant
-};
-
 /// Decides which jobs hold which GPUs from now on, and when to decide next. One call per instant,
 /// after its finishes and arrivals were applied. Rejected jobs are never shown.
 class Scheduler : public Flagged {
@@ -57,7 +49,9 @@ class Scheduler : public Flagged {
   /// Called after `begin` in a run that starts from a snapshot: jobs run that it did not start. The
   /// first decision gets the waiting jobs as arrived. False if it decides by more than the state.
   [[nodiscard]] virtual bool adopt(const State& /*state*/) { return false; }
-  [[nodiscard]] virtual Outages outages() const { return Outages::adopts; }
+  /// Whether it can go on when servers go down or come back: a job whose server fails is shown among
+  /// the finished and the arrived of one instant.
+  [[nodiscard]] virtual bool takes_outages() const { return false; }
   /// Every job that it admitted or turned down, in the order of the decisions.
   [[nodiscard]] virtual std::vector<Decision> decisions() const { return {}; }
   /// Warnings for the result, one sentence each.

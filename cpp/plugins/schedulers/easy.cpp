@@ -57,7 +57,7 @@ class Easy final : public Scheduler {
     return true;
   }
 
-  [[nodiscard]] Outages outages() const override { return Outages::follows; }
+  [[nodiscard]] bool takes_outages() const override { return true; }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
     if (deep_) {

@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched.audit.declarations import Flags, RestartRule
-from gpusched.audit.downtimes import Downtimes, outage_rows
+from gpusched.audit.downtimes import Downtimes
 from gpusched.audit.log import FAULT_COLUMNS, JOB_COLUMNS, LoggedRun, Occupancy
 from gpusched.base.arrays import AnyArray, Bool, Int64, freeze_columns, numbered
 from gpusched.base.memo import Memo, kept
 from gpusched.reference.model import CANCELLED, FAILED, FINISHED, KILLED, REJECTED
+from gpusched.schedules.down_times import FAIL
 
 if TYPE_CHECKING:
     from gpusched.model.cluster import Cluster
@@ -235,18 +236,14 @@ class Case(LoggedRun):
         return self.outages is not None and len(self.outages.server) > 0
 
     @kept
-    def _outage_rows(self) -> list[tuple[int, int, int, int]]:
-        return outage_rows(self.outages, self.cluster)
-
-    @kept
     def fails(self) -> Downtimes:
         """Times in which servers have failed."""
-        return Downtimes.of(row[:3] for row in self._outage_rows if row[3] == 0)
+        return Downtimes.of(self.cluster, self.outages, FAIL)
 
     @kept
     def closed(self) -> Downtimes:
         """Times in which servers take nothing new: they have failed or are drained."""
-        return Downtimes.of(row[:3] for row in self._outage_rows)
+        return Downtimes.of(self.cluster, self.outages)
 
     @kept
     def is_finish(self) -> Bool:

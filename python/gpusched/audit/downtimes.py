@@ -2,40 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpusched.base.arrays import Bool, Int64
 from gpusched.base.memo import kept
+from gpusched.schedules.down_times import NEVER_US, spans
 
 if TYPE_CHECKING:
     from gpusched.model.cluster import Cluster
     from gpusched.model.outages import Outages
-
-NEVER: Final = 2**62
-"""After all instants of a run."""
-
-
-def outage_rows(outages: Outages | None, cluster: Cluster) -> list[tuple[int, int, int, int]]:
-    """Return server, start, end (``NEVER``: none) and kind of outages, of each part of a server."""
-    if outages is None:
-        return []
-    part_of = cluster.server_part_of
-    first = list(range(cluster.num_servers)) if part_of is None else part_of.tolist()
-    parts: dict[int, list[int]] = {}
-    for part, server in enumerate(first):
-        parts.setdefault(server, []).append(part)
-    end_us = np.where(outages.end_us < 0, NEVER, outages.end_us)
-    columns = (outages.server, outages.start_us, end_us, outages.kind)
-    return [
-        (part, *when)
-        for server, *when in zip(*(column.tolist() for column in columns), strict=True)
-        if server < len(first)
-        for part in parts[first[server]]
-    ]
 
 
 @dataclass(frozen=True)
@@ -45,7 +23,7 @@ class Downtimes:
     Attributes
     ----------
     server, start_us, end_us
-        Where, and from when until when; ``NEVER`` if it does not end.
+        Where, and from when until when; ``NEVER_US`` if it does not end.
     """
 
     server: Int64
@@ -53,15 +31,9 @@ class Downtimes:
     end_us: Int64
 
     @classmethod
-    def of(cls, rows: Iterable[tuple[int, int, int]]) -> Downtimes:
-        """Join times (server, start, end) that meet: no instant lies between them."""
-        joined: list[list[int]] = []
-        for server, start_us, end_us in sorted(rows):
-            if joined and joined[-1][0] == server and start_us <= joined[-1][2]:
-                joined[-1][2] = max(joined[-1][2], end_us)
-            else:
-                joined.append([server, start_us, end_us])
-        return cls(*np.array(joined, np.int64).reshape(-1, 3).T)
+    def of(cls, cluster: Cluster, outages: Outages | None, kind: int | None = None) -> Downtimes:
+        """Join outages of a kind (None: any) that meet: no instant lies between them."""
+        return cls(*spans(cluster, outages, kind))
 
     @kept
     def _starts(self) -> Int64:
@@ -80,9 +52,11 @@ class Downtimes:
         return index, np.append(self.server, -1)
 
     def next_us(self, server: Int64, us: Int64) -> Int64:
-        """Return when the next one begins after each moment on its server; ``NEVER``: none."""
+        """Return when the next one begins after each moment on its server; ``NEVER_US``: none."""
         index, servers = self._after(server, us)
-        return np.where(servers[index] == server, np.append(self.start_us, NEVER)[index], NEVER)
+        return np.where(
+            servers[index] == server, np.append(self.start_us, NEVER_US)[index], NEVER_US
+        )
 
     def cover(self, server: Int64, us: Int64) -> Bool:
         """Return whether each moment on its server lies in one."""

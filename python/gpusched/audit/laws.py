@@ -18,13 +18,13 @@ import numpy.typing as npt
 from gpusched.audit.case import Case
 from gpusched.audit.course import Course
 from gpusched.audit.declarations import Flags, values_of, widths
-from gpusched.audit.downtimes import NEVER
 from gpusched.audit.readable_run import room_of, servers_of
 from gpusched.audit.rules import OWN_FITS
 from gpusched.base.arrays import AnyArray, Bool, Int64
 from gpusched.base.memo import Memo
 from gpusched.reference import Job, make_engine, make_scheduler
 from gpusched.reference.model import FAILED, REJECT_REASONS, UNFINISHED, Active
+from gpusched.schedules.down_times import NEVER_US
 
 if TYPE_CHECKING:
     from gpusched.reference.engine import Engine
@@ -226,7 +226,7 @@ def _limits(case: Case, course: Course) -> None:
     limits = case.trace.time_limit_us
     if limits is None:
         limits = np.full(case.num_jobs, -1)
-    limit_us = np.where(limits < 0, NEVER, limits)[case.job]
+    limit_us = np.where(limits < 0, NEVER_US, limits)[case.job]
     case.report(
         "runs beyond its limit",
         case.lasts_us > limit_us,
@@ -389,7 +389,7 @@ def _check_sums(
 def _ends(case: Case, course: Course) -> None:
     if case.all_finished:
         return
-    gone = (case.closed.end_us == NEVER).any()  # jobs may wait for such a server
+    gone = (case.closed.end_us == NEVER_US).any()  # jobs may wait for such a server
     case.report(
         "job never ends",
         ~course.ends(case) & ~(gone & (case.claimed["status"] == UNFINISHED)),

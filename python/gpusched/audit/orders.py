@@ -19,13 +19,13 @@ import numpy as np
 from gpusched.audit.case import Case
 from gpusched.audit.course import Course
 from gpusched.audit.declarations import resolved, values_of
-from gpusched.audit.downtimes import NEVER
 from gpusched.audit.log import Steps
 from gpusched.audit.rules import HEAD_FIRST, ORDERS, TAKES_ANY, Key
 from gpusched.base.arrays import Bool, Int64
 from gpusched.base.memo import kept
 from gpusched.reference import make_scheduler
 from gpusched.reference.lists import DiscretisedLas, ListScheduler, Preemptive, ServerFilling
+from gpusched.schedules.down_times import NEVER_US
 
 
 @dataclass(frozen=True)
@@ -190,10 +190,10 @@ class Waits:
         jobs, at_us = course.taken_back(case)
         left = np.flatnonzero(~course.ends(case))
         jobs = np.concatenate((jobs, left))
-        until_us = np.concatenate((at_us, np.full(len(left), NEVER)))
+        until_us = np.concatenate((at_us, np.full(len(left), NEVER_US)))
         # After a failure a job may restart at once, after a preemption at the next instant.
         end_us = case.last_end_us[jobs]
-        instants = np.append(case.moments.us, NEVER)
+        instants = np.append(case.moments.us, NEVER_US)
         next_us = instants[np.searchsorted(instants[:-1], end_us, side="right")]
         next_us = np.where(case.of_jobs(case.is_hit[case.closes])[jobs], end_us, next_us)
         from_us = np.where(case.has_run[jobs], next_us, case.trace.submit_us[jobs])
@@ -209,7 +209,7 @@ class Waits:
         if case.is_hit.any():
             return cls._of_first(cls.behind(case, course))
         jobs, at_us = course.taken_back(case)
-        left_us = np.where(case.has_run | case.rejected, case.first_start_us, NEVER)
+        left_us = np.where(case.has_run | case.rejected, case.first_start_us, NEVER_US)
         left_us[jobs] = np.where(case.has_run[jobs], left_us[jobs], at_us)
         others_us = np.append(-1, np.maximum.accumulate(left_us)[:-1])
         from_us = np.maximum(case.trace.submit_us, others_us)

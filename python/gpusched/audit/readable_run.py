@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusched.audit.downtimes import NEVER, outage_rows
 from gpusched.base.arrays import AnyArray, Float64, Int64
+from gpusched.model.outages import KINDS, NEVER, core_outages
 from gpusched.reference import (
     Graph,
     GraphStage,
@@ -125,9 +125,13 @@ def servers_of(cluster: Cluster) -> list[tuple[int, str]]:
 
 def outages_of(outages: Outages | None, cluster: Cluster) -> list[Outage]:
     """Return the failures and drains of servers."""
+    if outages is None:
+        return []
     return [
-        Outage(server, start_us, None if end_us == NEVER else end_us, "drain" if kind else "fail")
-        for server, start_us, end_us, kind in outage_rows(outages, cluster)
+        Outage(server, start_us, None if end_us == NEVER else end_us, KINDS[kind])
+        for server, start_us, end_us, kind in zip(
+            *core_outages(outages, cluster).values(), strict=True
+        )
     ]
 
 

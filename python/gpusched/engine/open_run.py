@@ -715,7 +715,14 @@ def snapshot(run: Simulation) -> tuple[Trace, dict[str, Any]]:
 
     The columns are those of ``_core.Snapshot`` at the time of the run, and ``jobs``, their rows in
     the run.
+
+    Raises
+    ------
+    ValueError
+        If the run has outages, which a cluster state does not hold.
     """
+    if run.spec.outages:
+        raise ValueError("run: it has outages of servers, which a cluster state does not hold")
     columns: dict[str, Any] = _core.snapshot_of(run._run)
     rows: Int64 = columns["jobs"]
     start_us, cost_us = columns["start_us"], columns["cost_us"]

@@ -170,7 +170,7 @@ class ClusterState:
         Raises
         ------
         ValueError
-            If the run has ended with an error.
+            If the run has ended with an error, or has outages of servers.
 
         Examples
         --------

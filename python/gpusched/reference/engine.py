@@ -205,7 +205,7 @@ class Engine:
             if outage.end_us is not None and outage.end_us <= outage.start_us:
                 raise ValueError(f"outage: it ends at {outage.end_us}, not after its start")
         if self.outages and self.scheduler.has_memory:
-            raise ValueError("outages: the policy keeps more than the state between decisions")
+            raise ValueError("policy: it does not support outages: it keeps more than the state")
         if self.outages and any(job.is_share for job in self.jobs.values()):
             raise ValueError("gpu_share: not supported in runs with outages")
         if not self.speed.is_fixed and any(

@@ -22,7 +22,7 @@ NEVER_US: Final = 2**62
 
 
 def spans(
-    cluster: Cluster, outages: Outages, kind: int | None = None
+    cluster: Cluster, outages: Outages | None, kind: int | None = None
 ) -> tuple[Int64, Int64, Int64]:
     """Return server, begin and end of the times with an open outage, by server and time.
 
@@ -33,6 +33,9 @@ def spans(
     kind
         The kind that counts; None: each.
     """
+    if outages is None:
+        nothing = np.empty(0, np.int64)
+        return nothing, nothing, nothing
     columns = [np.array(column, np.int64) for column in core_outages(outages, cluster).values()]
     some = np.ones(len(columns[0]), np.bool_) if kind is None else columns[3] == kind
     server, start_us, end_us = (column[some] for column in columns[:3])

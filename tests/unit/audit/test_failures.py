@@ -13,7 +13,7 @@ from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.audit.downtimes import NEVER, Downtimes
+from gpusched.audit.downtimes import Downtimes
 from gpusched.reference import (
     CANCELLED,
     FAILED,
@@ -25,6 +25,7 @@ from gpusched.reference import (
 )
 from gpusched.reference.packing import OWN
 from gpusched.results.result import Result
+from gpusched.schedules.down_times import NEVER_US
 from gpusched.schedules.schedule import FAILURE_COLUMNS, digest_of
 from gpusched.specs.run_spec import OutageSource
 from tests.each import each
@@ -309,7 +310,9 @@ TIMES = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9), st.integers(1, 
 
 @given(TIMES)
 def test_times_of_servers_are_found_as_in_a_plain_list(drawn):
-    times = Downtimes.of([(server, start, start + length) for server, start, length in drawn])
+    columns = np.array(drawn, np.int64).reshape(-1, 3).T
+    outages = gs.Outages.from_columns(columns[0], columns[1] / 1e6, columns[1:].sum(0) / 1e6)
+    times = Downtimes.of(gs.Cluster.uniform(servers=3, gpus=1), outages)
     for server in range(4):
         covers = {us for of, start, length in drawn for us in range(start, start + length)
                   if of == server}  # fmt: skip
@@ -317,7 +320,7 @@ def test_times_of_servers_are_found_as_in_a_plain_list(drawn):
         for us in range(-1, 14):
             at = np.array([server]), np.array([us])
             assert times.cover(*at)[0] == (us in covers)
-            assert times.next_us(*at)[0] == min((s for s in starts if s > us), default=NEVER)
+            assert times.next_us(*at)[0] == min((s for s in starts if s > us), default=NEVER_US)
 
 
 REFUSED = "gpu_share: not supported|policy: it does not support outages"

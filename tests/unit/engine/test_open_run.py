@@ -467,3 +467,67 @@ def test_another_run_is_told_from_one_by_what_differs():
     check_object(locked, locked, takes_unreadable=True)
     with pytest.raises(ValueError, match=r"differs from the specification's .*Plain in name"):
         check_object(thing, locked)
+
+
+class Listening(gs.Scheduler):
+    """First come, first served, and a note of what each instant shows."""
+
+    takes_outages = True
+
+    def begin(self, state: Any) -> None:
+        self.begun = getattr(self, "begun", 0) + 1
+        self.seen: list[tuple[list[int], list[int]]] = []
+        self.line: list[int] = []
+
+    def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
+        self.seen.append((finished.tolist(), arrived.tolist()))
+        self.line = sorted([*self.line, *arrived.tolist()])
+        while self.line and (gpus := state.place(self.line[0])) is not None:
+            actions.start(self.line.pop(0), gpus)
+
+
+class Deaf(Listening):
+    takes_outages = False
+
+
+def outage_run(policy: Any, **outages: Any) -> gs.Simulation:
+    jobs = gs.Trace.from_columns([0, 0, 0], [50, 50, 50], [4, 4, 4])
+    given = gs.Outages.from_columns(**outages)
+    return gs.Simulation(jobs, gs.Cluster.uniform(2, 4), policy=policy, outages=given)
+
+
+def test_a_scheduler_in_python_is_shown_a_hit_job_as_finished_and_arrived():
+    policy = Listening()
+    run = outage_run(policy, server=[0], start_s=[10], end_s=[20])
+    run.run()
+    assert policy.begun == 1
+    assert policy.seen[:3] == [([], [0, 1, 2]), ([0], [0]), ([], [])]
+    assert run.result().schedule.failures.tolist() == [1, 0, 0]
+    assert run.result().schedule.start_us.tolist() == [0, 0, 50_000_000]
+
+
+def test_a_policy_that_cannot_follow_outages_is_refused_before_it_decides():
+    with pytest.raises(ValueError, match="policy: it does not support outages"):
+        outage_run(Deaf(), server=[0], start_s=[10])
+    run = outage_run("fifo", server=[0], start_s=[10], end_s=[20])
+    run.run_until(15)
+    with pytest.raises(ValueError, match="policy: it does not support outages"):
+        run.set(policy="conservative")
+    run.run()
+    assert run.result().summary()["num_finished"] == 3
+
+
+def test_a_job_that_was_hit_as_the_policy_changed_is_not_shown_twice():
+    run = outage_run("fifo", server=[0, 1, 1], start_s=[10, 12, 70], kind=["fail", "drain", "fail"])
+    run.run_until(10)
+    policy = Listening()
+    run.set(policy=policy)  # at the instant of the failure
+    run.run()
+    assert [job for finished, _ in policy.seen for job in finished].count(0) <= 1
+    assert not run.result().audit().problems
+
+
+def test_a_run_with_outages_has_no_cluster_state():
+    run = outage_run("fifo", server=[0], start_s=[10])
+    with pytest.raises(ValueError, match="it has outages of servers"):
+        gs.online.ClusterState.of(run)
