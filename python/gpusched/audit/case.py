@@ -16,8 +16,8 @@ from gpusched.audit.downtimes import Downtimes
 from gpusched.audit.log import FAULT_COLUMNS, JOB_COLUMNS, LoggedRun, Occupancy
 from gpusched.base.arrays import AnyArray, Bool, Int64, freeze_columns, numbered
 from gpusched.base.memo import Memo, kept
+from gpusched.model.outages import FAIL
 from gpusched.reference.model import CANCELLED, FAILED, FINISHED, KILLED, REJECTED
-from gpusched.schedules.down_times import FAIL
 
 if TYPE_CHECKING:
     from gpusched.model.cluster import Cluster

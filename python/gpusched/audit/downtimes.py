@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusched.base.arrays import Bool, Int64
 from gpusched.base.memo import kept
-from gpusched.schedules.down_times import NEVER_US, spans
+from gpusched.model.outages import NEVER_US, spans
 
 if TYPE_CHECKING:
     from gpusched.model.cluster import Cluster

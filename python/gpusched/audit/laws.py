@@ -22,9 +22,9 @@ from gpusched.audit.readable_run import room_of, servers_of
 from gpusched.audit.rules import OWN_FITS
 from gpusched.base.arrays import AnyArray, Bool, Int64
 from gpusched.base.memo import Memo
+from gpusched.model.outages import NEVER_US
 from gpusched.reference import Job, make_engine, make_scheduler
 from gpusched.reference.model import FAILED, REJECT_REASONS, UNFINISHED, Active
-from gpusched.schedules.down_times import NEVER_US
 
 if TYPE_CHECKING:
     from gpusched.reference.engine import Engine

@@ -23,9 +23,9 @@ from gpusched.audit.log import Steps
 from gpusched.audit.rules import HEAD_FIRST, ORDERS, TAKES_ANY, Key
 from gpusched.base.arrays import Bool, Int64
 from gpusched.base.memo import kept
+from gpusched.model.outages import NEVER_US
 from gpusched.reference import make_scheduler
 from gpusched.reference.lists import DiscretisedLas, ListScheduler, Preemptive, ServerFilling
-from gpusched.schedules.down_times import NEVER_US
 
 
 @dataclass(frozen=True)

@@ -97,3 +97,19 @@ def nearest_rank(ordered: AnyArray, percent: float) -> float:
     if len(ordered) == 0:
         return np.nan
     return float(ordered[max(0, int(-(-percent * len(ordered) // 100)) - 1)])
+
+
+def accumulate(of: Int64, time_us: Int64, change: Int64) -> tuple[Int64, Int64, Int64]:
+    """Sum the changes of counters over time into steps (counter, time, value).
+
+    The changes of a counter must cancel out. An instant without a change makes no step.
+    """
+    order = np.lexsort((time_us, of))
+    of, time_us = of[order], time_us[order]
+    value: Int64 = np.cumsum(change[order])
+    last: Bool = np.ones(len(of), dtype=np.bool_)
+    last[:-1] = (of[1:] != of[:-1]) | (time_us[1:] != time_us[:-1])
+    of, time_us, value = of[last], time_us[last], value[last]
+    before = np.concatenate(([0], value[:-1]))
+    moves = value != before
+    return of[moves], time_us[moves], value[moves]

@@ -144,7 +144,8 @@ def _with_limits(trace: Trace, limits: Mapping[str, Any]) -> Trace:
         return with_limits(trace, **limits)
     except ValueError as error:
         found = re.search(r"column '(\w+?)(?:_s)?': (.*?)(?: \(and |$)", str(error))
-        assert found is not None
+        if found is None:
+            raise
         raise ValueError(f"--{found[1].replace('_', '-')}: {found[2]}") from None
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched.base import draws
-from gpusched.base.arrays import AnyArray, Float64, Int32, Int64, freeze_columns
+from gpusched.base.arrays import AnyArray, Float64, Int32, Int64, accumulate, freeze_columns
 from gpusched.base.field_checks import check_positive, entries, is_missing, real_numbers
 from gpusched.base.rejects import Screen
 from gpusched.base.replacing import replacing
@@ -27,8 +27,12 @@ if TYPE_CHECKING:
 
 KINDS: Final = ("fail", "drain")
 COLUMNS: Final = ("server", "start_s", "end_s", "kind")
+FAIL: Final = KINDS.index("fail")
+"""Kind of an outage that interrupts the jobs of its server; the other lets them run on."""
 NEVER: Final = -1
 """End of an outage of a server that is never back."""
+NEVER_US: Final = 2**62
+"""The same, where ends are compared."""
 MAX_DRAWN: Final = 2**24
 """Most outages that are drawn."""
 _SHOWN_NAMES: Final = 20
@@ -86,7 +90,7 @@ class Outages:
         return f"Outages({self})"
 
     def __str__(self) -> str:
-        failures = int(np.count_nonzero(self.kind == 0))
+        failures = int(np.count_nonzero(self.kind == FAIL))
         counts = f"{plural(failures, 'failure')}, {plural(len(self) - failures, 'drain')}"
         return f"{counts} of {plural(len(np.unique(self.server)), 'server')}, from {self.source}"
 
@@ -277,6 +281,35 @@ def core_outages(outages: Outages, cluster: Cluster) -> dict[str, list[int]]:
     names = ("start_us", "end_us", "kind")
     others = {f"outage_{name}": getattr(outages, name)[rows].tolist() for name in names}
     return {"outage_server": server, **others}
+
+
+def spans(
+    cluster: Cluster, outages: Outages | None, kind: int | None = None
+) -> tuple[Int64, Int64, Int64]:
+    """Return server, begin and end of the times with an open outage, by server and time.
+
+    Outages that overlap or touch are one.
+
+    Parameters
+    ----------
+    kind
+        The kind that counts; None: each.
+    """
+    if outages is None:
+        nothing = np.empty(0, np.int64)
+        return nothing, nothing, nothing
+    columns = [np.array(column, np.int64) for column in core_outages(outages, cluster).values()]
+    some = np.ones(len(columns[0]), np.bool_) if kind is None else columns[3] == kind
+    server, start_us, end_us = (column[some] for column in columns[:3])
+    end_us[end_us < 0] = NEVER_US
+    one = np.ones(len(server), np.int64)
+    of, time_us, num_open = accumulate(
+        np.concatenate((server, server)),
+        np.concatenate((start_us, end_us)),
+        np.concatenate((one, -one)),
+    )
+    begins = (num_open > 0) & (np.append(0, num_open)[:-1] == 0)
+    return of[begins], time_us[begins], time_us[num_open == 0]
 
 
 def outage_remarks(outages: Outages, first_submit_us: int) -> list[str]:

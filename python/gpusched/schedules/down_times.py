@@ -3,51 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusched.base.arrays import AnyArray, Bool, Int64
+from gpusched.base.arrays import AnyArray, Bool, Int64, accumulate
 from gpusched.base.units import WHOLE_GPU
-from gpusched.model.outages import KINDS, Outages, core_outages
+from gpusched.model.outages import FAIL, spans
 
 if TYPE_CHECKING:
     from gpusched.model.cluster import Cluster
+    from gpusched.model.outages import Outages
     from gpusched.traces.workload import Trace
-
-FAIL: Final = KINDS.index("fail")
-"""Kind of an outage that interrupts the jobs of its server; the other lets them run on."""
-NEVER_US: Final = 2**62
-"""End of an outage without an end."""
-
-
-def spans(
-    cluster: Cluster, outages: Outages | None, kind: int | None = None
-) -> tuple[Int64, Int64, Int64]:
-    """Return server, begin and end of the times with an open outage, by server and time.
-
-    Outages that overlap or touch are one.
-
-    Parameters
-    ----------
-    kind
-        The kind that counts; None: each.
-    """
-    if outages is None:
-        nothing = np.empty(0, np.int64)
-        return nothing, nothing, nothing
-    columns = [np.array(column, np.int64) for column in core_outages(outages, cluster).values()]
-    some = np.ones(len(columns[0]), np.bool_) if kind is None else columns[3] == kind
-    server, start_us, end_us = (column[some] for column in columns[:3])
-    end_us[end_us < 0] = NEVER_US
-    one = np.ones(len(server), np.int64)
-    of, time_us, num_open = accumulate(
-        np.concatenate((server, server)),
-        np.concatenate((start_us, end_us)),
-        np.concatenate((one, -one)),
-    )
-    begins = (num_open > 0) & (np.append(0, num_open)[:-1] == 0)
-    return of[begins], time_us[begins], time_us[num_open == 0]
 
 
 def struck(rows: Mapping[str, AnyArray], cluster: Cluster, outages: Outages | None) -> Bool:
@@ -125,19 +92,3 @@ def _overlaps(
     count = np.searchsorted(begin, until, "left") - first
     place = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
     return np.repeat(own, count), np.repeat(first, count) + place
-
-
-def accumulate(of: Int64, time_us: Int64, change: Int64) -> tuple[Int64, Int64, Int64]:
-    """Sum the changes of counters over time into steps (counter, time, value).
-
-    The changes of a counter must cancel out. An instant without a change makes no step.
-    """
-    order = np.lexsort((time_us, of))
-    of, time_us = of[order], time_us[order]
-    value: Int64 = np.cumsum(change[order])
-    last: Bool = np.ones(len(of), dtype=np.bool_)
-    last[:-1] = (of[1:] != of[:-1]) | (time_us[1:] != time_us[:-1])
-    of, time_us, value = of[last], time_us[last], value[last]
-    before = np.concatenate(([0], value[:-1]))
-    moves = value != before
-    return of[moves], time_us[moves], value[moves]

@@ -11,10 +11,19 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched import _core
-from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_columns, read_only
+from gpusched.base.arrays import (
+    AnyArray,
+    Bool,
+    Float64,
+    Int32,
+    Int64,
+    accumulate,
+    freeze_columns,
+    read_only,
+)
 from gpusched.base.ticks import us_to_seconds
 from gpusched.base.units import WHOLE_GPU
-from gpusched.schedules.down_times import accumulate, down_rows, struck
+from gpusched.schedules.down_times import down_rows, struck
 from gpusched.schedules.schedule import (
     FAILED,
     KILLED,

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.audit.downtimes import Downtimes
+from gpusched.model.outages import NEVER_US
 from gpusched.reference import (
     CANCELLED,
     FAILED,
@@ -25,7 +26,6 @@ from gpusched.reference import (
 )
 from gpusched.reference.packing import OWN
 from gpusched.results.result import Result
-from gpusched.schedules.down_times import NEVER_US
 from gpusched.schedules.schedule import FAILURE_COLUMNS, digest_of
 from gpusched.specs.run_spec import OutageSource
 from tests.each import each

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.model.outages import Outages
-from gpusched.schedules.down_times import FAIL, down_rows, spans, struck
+from gpusched.model.outages import FAIL, Outages, spans
+from gpusched.schedules.down_times import down_rows, struck
 from tests.examples import examples
 from tests.unit.failing_runs import (
     ALL,
