@@ -548,8 +548,8 @@ class Simulation:
         ------
         ValueError
             If a job is submitted before the current time, an id is taken, the trace has profiles or
-            graphs, the predictor learns during the run, or the policy is not causal: its past
-            decisions change with the new jobs.
+            graphs, the predictor learns during the run, or past decisions change with the new
+            jobs: the policy is not causal, or jobs that have arrived depend on them.
         TypeError
             If ``jobs`` is not a :class:`Trace`.
 
@@ -578,6 +578,11 @@ class Simulation:
         course = replace(self._course, first=self._course.first.joined(jobs))
         ready, run, _ = course.replayed(self._run.num_instants)
         if run.glimpse().digest != self._run.glimpse().digest:
+            if ready.waits:
+                raise ValueError(
+                    "jobs: past decisions change with the new jobs: a dependency or an array of "
+                    f"jobs that have arrived names them, or {ready.spec.policy} is not causal"
+                )
             raise ValueError(
                 f"policy: {self._ready.spec.policy} is not causal: its past decisions "
                 "change with the new jobs"

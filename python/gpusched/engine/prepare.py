@@ -270,6 +270,8 @@ class Ready:
         The predictor that learns during the run; None if there is none.
     predicted
         The column of the trace that policies read, without a learning predictor.
+    waits
+        Whether jobs wait for others or for a time before they are in the queue, or are cancelled.
     jobs, servers
         The core's views of the trace (without a learning predictor) and of the cluster.
     remarks
@@ -343,6 +345,7 @@ class Ready:
 
     def _take_jobs(self) -> None:
         held = holds_of(self.trace)
+        self.waits = held is not None and bool(held.columns)
         self._unmet = () if held is None else held.remarks
         reads: Any = {"uses_estimates": self.policy.has("estimate"), "speed": self.speed.name}
         if self.learner is None:

@@ -100,9 +100,10 @@ def stored_numbers(
     if column.may_miss and given.dtype.kind == "f":
         missing = np.isnan(given)
         given = np.where(missing, usual, given)
-    endless = np.zeros_like(missing) if column.infinite is None else np.isposinf(given)
-    if endless.any():
-        given = np.where(endless, column.most, given)
+    endless: Bool = np.zeros_like(missing)
+    if column.infinite is not None:
+        endless = np.isposinf(given)
+        given = np.where(endless, usual, given)
     good = _within_bounds(screen, column, given)
     values = np.where(good, given, usual)
     if column.kind in ("duration", "moment"):
@@ -115,7 +116,7 @@ def stored_numbers(
         values = np.where(values > 0, np.maximum(counted, 1), counted)  # never round down to 0
     if missing.any():
         values = np.where(missing, none, values)
-    if endless.any():
+    if column.infinite is not None:
         values = np.where(endless, column.infinite, values)
     values = values.astype(column.dtype, copy=False)
     require_beside(screen, column, values, stored)

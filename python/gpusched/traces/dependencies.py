@@ -27,6 +27,7 @@ _AFTER, _ANY, _OK, _CORR, _SINGLETON = 0, 1, 2, 4, 5
 _MINUTE_US: Final = 60 * US_PER_S
 _MOST_MINUTES: Final = MAX_SUBMIT_US // _MINUTE_US
 _STATE: Final = re.compile(r"\((?:fulfilled|unfulfilled|failed)\)$")  # as squeue writes it
+_ONE: Final = re.compile(r"(after(?:any|ok|notok|corr)?):([^:,?+()\s]+)")
 _PLAIN: Final = re.compile(r"0|-?[1-9]\d{0,17}")
 _EACH_TASK: Final = "_*"
 _ON_PATH, _DONE = 1, 2
@@ -66,6 +67,8 @@ def parsed(text: str) -> Dependency:
     ValueError
         If it is not one; the message says why.
     """
+    if one := _ONE.fullmatch(text):  # by far the most frequent case
+        return Dependency((Condition(KINDS.index(one[1]), one[2]),))
     is_any = "?" in text
     if is_any and "," in text:
         raise ValueError("must join conditions by ',' (all) or by '?' (any), not by both")
@@ -92,9 +95,9 @@ def _condition(kind: int, text: str) -> Condition:
     if text.endswith(")"):
         text = _STATE.sub("", text)
     target, plus, minutes = text.partition("+")
+    if not target.strip() and kind != _SINGLETON:
+        raise ValueError(f"{KINDS[kind]} must have a target")
     if not plus:
-        if not target and kind != _SINGLETON:
-            raise ValueError(f"{KINDS[kind]} must have a target")
         return Condition(kind, target)
     if kind != _AFTER:
         raise ValueError(f"+{minutes}: only after has minutes, not {KINDS[kind]}")
@@ -357,15 +360,14 @@ def _all(given: Labels) -> range:
 
 def _is_used(labels: Labels) -> Bool:
     """Whether a name is not empty and a job has it."""
-    is_named: Bool = np.array([name != "" for name in labels.names], np.bool_)
+    is_named: Bool = np.array([name.strip() != "" for name in labels.names], np.bool_)
     return is_named & (labels.counts() > 0)
 
 
 def _positions(ids: AnyArray, wanted: set[str]) -> dict[str, int]:
     """Return the jobs with these ids."""
     if ids.dtype.kind == "U":
-        known = {name: job for job, name in enumerate(ids.tolist())}
-        return {name: known[name] for name in wanted & known.keys()}
+        return {name: job for job, name in enumerate(ids.tolist()) if name in wanted}
     names = {name: int(name) for name in wanted if _PLAIN.fullmatch(name)}
     order = np.argsort(ids, kind="stable")
     place = np.searchsorted(ids, [*names.values()], sorter=order)
