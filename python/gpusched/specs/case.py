@@ -27,7 +27,7 @@ from gpusched.plugins.policy import (
 from gpusched.plugins.registry import has_flag_of, speeds
 from gpusched.specs.run_spec import RunSpec
 from gpusched.traces.checked_columns import NOT_GIVEN
-from gpusched.traces.job_columns import is_blank
+from gpusched.traces.job_columns import HOLDS, JOB_COLUMNS, is_blank
 from gpusched.traces.model_columns import demand_columns, model_columns, types_of_own_width
 from gpusched.traces.workload import Trace
 
@@ -94,7 +94,7 @@ _MAGIC = b"GPUSCASE"
 _HEAD = 3 * 8 + 64
 _FORMAT = 6
 _MODELS = ("profile", "graph")
-_HELD_BY = ("eligible_us", "cancel_at_us", "array_limit", "dependency")
+_HELD_BY = tuple(JOB_COLUMNS[name].stored for name in HOLDS)
 _CLUSTER_DTYPES = {
     "nic_bytes_per_s": "<f8",
     "intra_bytes_per_s": "<f8",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -108,6 +109,37 @@ def _condition(kind: int, text: str) -> Condition:
     if not 0 <= delay_us <= MAX_SUBMIT_US:
         raise ValueError(f"+{minutes}: minutes must be a number from 0 to {_MOST_MINUTES}")
     return Condition(kind, target.rstrip(), round(delay_us))
+
+
+def of_copies(trace: Trace, copy: Int64) -> dict[str, Any]:
+    """Return the names of jobs and arrays, and what refers to them, where jobs occur repeatedly.
+
+    Parameters
+    ----------
+    copy
+        Per job a number. Jobs of one number depend on each other as before, and not on others.
+    """
+    fields: dict[str, Any] = {}
+    if trace.array is not None:
+        fields["array"] = _renamed(trace.array, copy, lambda name, number: f"{number}.{name}")
+    if trace.dependency is not None:
+        ids = trace.id.astype(np.str_)
+        fields["id"] = np.char.add(np.char.add(copy.astype(np.str_), "."), ids)
+        fields["dependency"] = _renamed(trace.dependency, copy, _of_copy)
+    return fields
+
+
+def _renamed(labels: Labels, copy: Int64, rename: Callable[[str, int], str]) -> Labels:
+    key, index = np.unique(copy * len(labels.names) + labels.codes, return_inverse=True)
+    pairs = [(labels.names[code % len(labels.names)], code // len(labels.names)) for code in key]
+    named = Labels.of(rename(name, number) if name.strip() else "" for name, number in pairs)
+    return Labels(named.codes[index], named.names)
+
+
+def _of_copy(text: str, number: int) -> str:
+    conditions, is_any = parsed(text)
+    moved = [each._replace(target=f"{number}.{each.target}") for each in conditions]
+    return str(Dependency(tuple(moved), is_any))
 
 
 class Holds(NamedTuple):

@@ -307,12 +307,17 @@ def moved(columns: Any, shift_us: Int64 | int, none: int = NOT_GIVEN) -> dict[st
     return {stored: read_only(values) for stored, values in changed.items()}
 
 
-def unused(trace: Any) -> list[str]:
-    """Return a note on the columns of a trace that no policy uses, if there are any."""
+HOLDS: Final = ("eligible_s", "cancel_at_s", "array_limit", "dependency")
+"""Columns by which jobs are held or cancelled during a run."""
+
+
+def unused(trace: Any, *others: str) -> list[str]:
+    """Return a note on the columns of a trace that are not used, among them ``others``, if any."""
     names = [
         column.name
         for column in JOB_COLUMNS.values()
-        if not column.is_used and _tells(getattr(trace, column.stored), column.default)
+        if (not column.is_used or column.name in others)
+        and _tells(getattr(trace, column.stored), column.default)
     ]
     return [f"columns kept, but used by no policy: {', '.join(names)}"] if names else []
 
