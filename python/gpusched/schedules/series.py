@@ -150,27 +150,27 @@ def series_of(
 
 def _queued(trace: Trace, schedule: Schedule, rows: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
     """Return the columns of jobs and log, in the order in which the jobs joined the queue."""
-    since_us, status = trace.submit_us, np.asarray(schedule.status)
-    ends_us, log = over_us(schedule, rows), dict(rows)
+    status = np.asarray(schedule.status)
+    jobs: dict[str, AnyArray] = {
+        "submit_us": trace.submit_us, "gpus": trace.gpus, "status": status,
+        "finish_us": over_us(schedule, rows),
+    }  # fmt: skip
+    if not (len(schedule.eligible_us) or (status == CANCELLED).any()):
+        return jobs | dict(rows)
     if len(schedule.eligible_us):
-        since_us = np.maximum(schedule.eligible_us, trace.submit_us)
-        status = np.where(schedule.eligible_us < 0, np.uint8(REJECTED), status)
-    elif not (status == CANCELLED).any():
-        jobs = {"submit_us": since_us, "gpus": trace.gpus, "finish_us": ends_us, "status": status}
-        return jobs | log
-    gone_us = np.where(status == REJECTED, -1, cancelled_us(trace, schedule))
-    if (gone_us >= 0).any():
-        ends_us = np.maximum(ends_us, gone_us)
-        gone_us[rows["job"][rows["end_us"] == gone_us[rows["job"]]]] = -1  # it ran until then
-        gone = np.flatnonzero(gone_us >= 0)
-        # A waiting job leaves the queue as if it ran for no time on no GPUs.
-        none = dict.fromkeys(rows, np.zeros(len(gone), np.int64))
-        own = none | {"job": gone, "start_us": gone_us[gone], "end_us": gone_us[gone]}
-        log = {name: np.append(of, own[name].astype(of.dtype)) for name, of in rows.items()}
-    order = np.argsort(since_us, kind="stable")
+        jobs["submit_us"] = np.maximum(schedule.eligible_us, trace.submit_us)
+        jobs["status"] = np.where(schedule.eligible_us < 0, np.uint8(REJECTED), status)
+    gone_us = np.where(jobs["status"] == REJECTED, -1, cancelled_us(trace, schedule))
+    jobs["finish_us"] = np.maximum(jobs["finish_us"], gone_us)
+    gone_us[rows["job"][rows["end_us"] == gone_us[rows["job"]]]] = -1  # it ran until then
+    gone = np.flatnonzero(gone_us >= 0)
+    # A waiting job leaves the queue as if it ran for no time on no GPUs.
+    none = dict.fromkeys(rows, np.zeros(len(gone), np.int64))
+    own = none | {"job": gone, "start_us": gone_us[gone], "end_us": gone_us[gone]}
+    log = {name: np.append(of, own[name].astype(of.dtype)) for name, of in rows.items()}
+    order = np.argsort(jobs["submit_us"], kind="stable")
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
-    jobs = {"submit_us": since_us, "gpus": trace.gpus, "finish_us": ends_us, "status": status}
     return {name: of[order] for name, of in jobs.items()} | log | {"job": place[log["job"]]}
 
 
