@@ -577,12 +577,14 @@ class Simulation:
             )
         course = replace(self._course, first=self._course.first.joined(jobs))
         ready, run, _ = course.replayed(self._run.num_instants)
+        before, after = self._run.state(), run.state()
+        places = ("held", "waiting", "running")
+        if ready.waits and not all(np.array_equal(before[name], after[name]) for name in places):
+            raise ValueError(
+                "jobs: the past changes with the new jobs: a dependency of a job that has arrived "
+                f"names one of them, or {ready.spec.policy} is not causal"
+            )
         if run.glimpse().digest != self._run.glimpse().digest:
-            if ready.waits:
-                raise ValueError(
-                    "jobs: past decisions change with the new jobs: a dependency or an array of "
-                    f"jobs that have arrived names them, or {ready.spec.policy} is not causal"
-                )
             raise ValueError(
                 f"policy: {self._ready.spec.policy} is not causal: its past decisions "
                 "change with the new jobs"
