@@ -20,6 +20,7 @@ BINDING = ("sjf-bco", "ff", "ls", "rand")
 
 MEASURED = ("matching", "allox", "optimus", "themis-greedy", "gavel", "themis", "afs", "gandiva")
 BY_SLOT = ("chronus", "chronus-leases", "edf-fastest", "elasticflow", "dancer")
+WITHOUT_TWIN = (*BINDING, *MEASURED, *BY_SLOT, "a-srpt-by-work", "edf-greatest")
 UNITS = (1, 7, SECOND)
 
 BIND: Pools = {
@@ -61,7 +62,7 @@ def lawful_case(
     # Slots and periods are of seconds or more: in one, a job of a few ticks would be lost.
     case = add(case).at(source.one_of(UNITS) if policy in BINDING else 20 * SECOND)
     case = replace(case, policy_params=params_of(source, policy))
-    if policy in BY_SLOT:
+    if policy in (*BY_SLOT, "edf-greatest"):
         case = with_deadlines(source, case)
     return case
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from gpusched.reference import BY_DEADLINE, CONTENTIONS, PLACEMENTS, POLICIES, PREEMPTIVE, orders
 from gpusched.reference.packing import NAMES as PACKINGS
 from gpusched.reference.packing import OWN
-from tests.campaigns.lawful import BINDING, BY_SLOT, MEASURED, lawful_case, lawful_trial
+from tests.campaigns.lawful import BINDING, WITHOUT_TWIN, lawful_case, lawful_trial
 from tests.campaigns.trials import FastPath, Followed, Frail, Trial, Twin, Whimsical
 from tests.reference.cases import Case, cases
 from tests.reference.contention_cases import contended_cases
@@ -130,17 +130,20 @@ def of_holds(source: Source) -> Trial:
     Half have outages, and three in ten a policy without a readable twin.
     """
     if source.between(1, 10) <= 3:
-        policy = source.one_of((*BINDING, *MEASURED, *BY_SLOT))
-        case = lawful_case(source, policy, lambda case: held(source, case))
-        if policy in BINDING:  # what other placements refuse on an empty cluster runs all the same
-            case = replace(case, placement="first-fit")
-        return Followed(case)
+        return followed_trial(source, source.one_of(WITHOUT_TWIN))
     trial = source.one_of((of_outages, of_outages, of_limits))(source)
     if isinstance(trial, Whimsical):
         jobs = with_holds(source, trial.case.jobs, unit=trial.case.unit)
         return replace(trial, case=replace(trial.case, jobs=jobs))
     assert isinstance(trial, Frail)
     return replace(trial, case=held(source, trial.case))
+
+
+def followed_trial(source: Source, policy: str) -> Followed:
+    """Return a case with such jobs of a policy without a readable twin."""
+    case = lawful_case(source, policy, lambda case: held(source, case))
+    # Policies that choose GPUs run also what a placement refuses on an empty cluster.
+    return Followed(replace(case, placement="first-fit") if policy in BINDING else case)
 
 
 def of_elastic(source: Source) -> Trial:

@@ -8,9 +8,9 @@ from typing import Any
 
 from gpusched.reference import HELD, Dependency, Job
 from tests.reference.cases import Case
-from tests.reference.drawing import Source, flag, is_rare
-from tests.reference.outage_cases import LONGEST, OF_AGES
-from tests.reference.scales import MAX_SUBMIT
+from tests.reference.drawing import Generator, Source, flag, is_rare
+from tests.reference.outage_cases import ADOPTING, LONGEST, OF_AGES, limited_cases, outage_cases
+from tests.reference.scales import MAX_SUBMIT, SHAPES
 
 KINDS = ("after", "after", "afterany", "afterok", "afterok", "afternotok")
 DELAYS = (0, 0, 1, 2, 5)
@@ -57,14 +57,27 @@ def with_holds(
     for number, job in enumerate(jobs):
         given: dict[str, Any] = {}
         if has_begins and flag(source):
-            given["eligible_us"] = HELD if is_rare(source, 8) else later(job)
-        if has_ends and flag(source):
+            given["eligible_us"] = HELD if is_rare(source, 12) else later(job)
+        if has_ends and is_rare(source, 3):
             end = later(job)
             given["cancel_at_us"] = end if end > job.submit_us else None
         if has_others:
-            conditions = [dependency(number) for _ in range(source.one_of((0, 1, 1, 2, 3)))]
+            conditions = [dependency(number) for _ in range(source.one_of((0, 0, 1, 1, 2, 3)))]
             given["dependencies"] = tuple(conditions)
             given["dependency_any"] = flag(source)
             given["exit_failed"] = is_rare(source, 3)
         drawn.append(replace(job, **given))
     return drawn
+
+
+@Generator
+def held_cases(
+    source: Source,
+    policy: str,
+    placement: str,
+    speed: str = "fixed",
+    scales: Sequence[str] = SHAPES,
+) -> Case:
+    """A replay with all of it, and with outages if the policy follows them."""
+    drawn = outage_cases if policy in ADOPTING and flag(source) else limited_cases
+    return held(source, drawn.draw(source, policy, placement, speed, scales))
