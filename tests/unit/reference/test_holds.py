@@ -57,10 +57,11 @@ def test_an_array_of_exponential_tasks_ends_when_the_closed_form_says():
 # Eligibility.
 
 
-def test_a_job_that_is_not_eligible_is_not_in_the_queue():
+@each("policy", ["fifo", "easy"])
+def test_a_job_that_is_not_eligible_is_not_in_the_queue(policy):
     # Held, the first job blocks nobody; eligible at 3, it keeps the place of its submission.
     jobs = [Job(0, 9, 2, eligible_us=3), Job(1, 4, 2), Job(2, 4, 2)]
-    outcome = run(jobs, [2], "fifo")
+    outcome = run(jobs, [2], policy)
     assert outcome.start_us == [5, 1, 14]
     assert outcome.eligible_us == [3, 1, 2]
 
@@ -88,6 +89,24 @@ def test_a_policy_with_an_epoch_sees_a_released_job_at_its_next_decision():
     outcome = run([Job(0, 2, 1, eligible_us=7)], [1], "srtf", epoch="period", period_s=5)
     assert runs(outcome, 0) == [[10, 12]]
     assert outcome.eligible_us == [7]
+
+
+def test_a_held_job_has_all_the_work_that_a_policy_adds():
+    outcome = run([Job(0, 5, 1, eligible_us=3)], [1], "srtf", overrun_s=2)
+    assert runs(outcome, 0) == [[3, 10]]
+
+
+def test_servers_fail_and_come_back_while_jobs_are_held():
+    # Only job 0 is left from 2 on, and the server is down from 4 to 20.
+    jobs = [Job(0, 5, 1, eligible_us=10), Job(0, 2, 1)]
+    outcome = run(jobs, [1], "fifo", Outage(0, 4, 20))
+    assert runs(outcome, 0) == [[20, 25]]
+
+
+def test_a_run_with_a_server_that_is_never_back_goes_on_while_a_job_is_held():
+    jobs = [Job(0, 5, 4), Job(0, 5, 2, eligible_us=9), Job(1, 5, 2)]
+    outcome = run(jobs, [2, 2], "sjf", Outage(1, 0, None))
+    assert outcome.start_us == [-1, 9, 1]
 
 
 # Dependencies.
@@ -267,13 +286,15 @@ def test_a_job_is_cancelled_before_its_conditions_are_judged():
 
 
 def test_a_cancellation_of_a_job_that_is_over_is_no_instant():
-    # In the order of attained service another job would go on at 7 if there were a decision.
-    jobs = [Job(0, 20, 1), Job(4, 20, 1), Job(0, 1, 1)]
+    # A decision at 12 would preempt job 2, which has attained more than job 0 by then.
+    jobs = [Job(0, 20, 1), Job(0, 1, 1), Job(4, 20, 1)]
     plain = run(jobs, [1], "las", period_s=50)
-    cancelled = [*jobs[:2], replace(jobs[2], cancel_at_us=7)]
-    assert run(cancelled, [1], "las", period_s=50).digest == plain.digest
-    held = [*jobs, Job(0, 1, 1, eligible_us=HELD, cancel_at_us=7)]
-    assert run(held, [1], "las", period_s=50).rows != plain.rows
+    assert runs(plain, 2) == [[5, 25]]
+    jobs[1] = replace(jobs[1], cancel_at_us=12)
+    assert run(jobs, [1], "las", period_s=50).digest == plain.digest
+    # That of a job that is held is one.
+    held = run([*jobs, Job(4, 1, 1, eligible_us=HELD, cancel_at_us=12)], [1], "las", period_s=50)
+    assert runs(held, 2)[0] == [5, 12]
 
 
 def test_a_waiting_job_that_is_cancelled_lets_others_pass():
