@@ -20,8 +20,14 @@ import numpy as np
 
 import gpusched as gs
 from gpusched.audit import LEVELS
-from gpusched.audit.log import FAULT_COLUMNS, JOB_COLUMNS, LOG_COLUMNS, log_digest
-from gpusched.reference.model import FAILED, FINISHED, KILLED
+from gpusched.audit.log import (
+    FAULT_COLUMNS,
+    HOLD_COLUMNS,
+    JOB_COLUMNS,
+    LOG_COLUMNS,
+    log_digest,
+)
+from gpusched.reference.model import CANCELLED, FAILED, FINISHED, KILLED
 from gpusched.schedules.schedule import DECISION_COLUMNS, StoredSchedule
 from gpusched.specs.run_spec import OutageSource, TraceSource
 from tests.golden.workload import cluster, demanding, roomy_cluster, trace, urgent
@@ -37,6 +43,7 @@ SHOWN_BY_DECISIONS = {
     "shares: spec policy las",
     "cancelled: spec policy las",
     "cancelled: spec policy fifo",
+    "holds: spec policy las",
     "limits: spec policy las",
     "limits: spec policy fifo",
 }
@@ -88,12 +95,33 @@ def honest() -> dict[str, gs.Result]:
         "plans": (due, cluster(), {"policy": "elasticflow", "speed": "table"}),
         "failures": (frail, cluster(), {"policy": "srtf:cost_s=2", "outages": outages}),
         "limits": (frail, cluster(), {"policy": "fifo-skip", "placement": "best-fit"}),
+        "holds": (_held(plain), cluster(), {"policy": "fifo-skip", "placement": "best-fit"}),
+        "chains": (
+            _held(plain),
+            cluster(),
+            {"policy": "srtf:cost_s=2", "kill_invalid_depend": True},
+        ),
     }
     made = {}
     for name, (jobs, on, how) in runs.items():
         made[name] = stored(gs.simulate(jobs, on, **{"predictor": "oracle"} | how))
     made["cancelled"] = stored(_with_cancelled_jobs(plain))
     return made
+
+
+def _held(jobs: gs.Trace) -> gs.Trace:
+    """Return the jobs with dependencies, an array, eligible and cancel times, some together."""
+    number = np.arange(len(jobs))
+    kinds = {2: "afterok:{}", 4: "after:{}+1", 5: "afternotok:{}", 6: "afterany:{0}?afterok:{0}"}
+    is_task = number % 3 == 0
+    return jobs.with_columns(
+        dependency=[kinds.get(job % 8, "").format(jobs.id[job - 1]) for job in number.tolist()],
+        status=np.where(number % 4 == 1, "failed", "ok").tolist(),
+        array=np.where(is_task, "tasks", "").tolist(),
+        array_limit=np.where(is_task, 3, np.nan),
+        eligible_s=np.where(number % 5 == 0, jobs.submit_s + 60, np.nan),
+        cancel_at_s=np.where(number % 11 == 3, jobs.submit_s + 200, np.nan),
+    )
 
 
 def _with_cancelled_jobs(jobs: gs.Trace) -> gs.Result:
@@ -160,7 +188,8 @@ def forged(result: gs.Result, rng: random.Random) -> Forged:
 def forged_ends(result: gs.Result, rng: random.Random) -> Forged:
     """A job was killed or failed, or it was not, with the finish that this leaves."""
     schedule = result.schedule
-    for name, code in (("finished", FINISHED), ("killed", KILLED), ("failed", FAILED)):
+    statuses = {"finished": FINISHED, "killed": KILLED, "failed": FAILED, "cancelled": CANCELLED}
+    for name, code in statuses.items():
         others = np.flatnonzero((schedule.status != code) & (schedule.start_us >= 0))
         if not len(others):
             continue
@@ -231,7 +260,7 @@ def delayed(result: gs.Result, which: str) -> gs.Result | None:
 
 def forged_columns(result: gs.Result, rng: random.Random) -> Forged:
     """One job's figure is another."""
-    for name in (*JOB_COLUMNS, *FAULT_COLUMNS, "uncontended_us"):
+    for name in (*JOB_COLUMNS, *FAULT_COLUMNS, *HOLD_COLUMNS, "uncontended_us"):
         values = getattr(result.schedule, name).copy()
         if len(values):
             index = rng.randrange(len(values))
@@ -279,6 +308,20 @@ def forged_jobs(result: gs.Result, rng: random.Random) -> Forged:
     submit_us = jobs.submit_us.copy()
     submit_us[-1] = result.schedule.finish_us.max() + 1
     yield "jobs submit_us", with_jobs(result, submit_us=submit_us)
+    for name in ("eligible_us", "cancel_at_us", "array_limit"):
+        values = getattr(jobs, name)
+        if values is not None:
+            later = np.where(values < 0, values, values + 1)
+            yield f"jobs {name} +1", with_jobs(result, **{name: later})
+            yield f"jobs without {name}", with_jobs(result, **{name: None})
+    if jobs.dependency is not None:
+        names = tuple(text.replace("afterok", "afterany") for text in jobs.dependency.names)
+        any_end = dataclasses.replace(jobs.dependency, names=names)
+        yield "jobs afterany", with_jobs(result, dependency=any_end)
+        yield "jobs without dependency", with_jobs(result, dependency=None)
+        yield "jobs without status", with_jobs(result, status=None)
+        kills = not result.spec.kill_invalid_depend
+        yield "spec kill_invalid_depend", with_spec(result, kill_invalid_depend=kills)
     if result.spec.policy == "wspt":
         yield "jobs weights reversed", with_jobs(result, weight=jobs.weight[::-1].copy())
     if result.spec.predictor == "estimate":

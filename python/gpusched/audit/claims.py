@@ -349,7 +349,7 @@ def _left_unheard(case: Case, course: Course) -> Bool:
     """Jobs that may lack a decision: held, cancelled before they ran, or ended under another
     policy.
     """
-    left = case.queued_us == NEVER_US
+    left: Bool = case.queued_us == NEVER_US
     jobs, at_us = course.taken_back(case)
     left[jobs] = ~case.has_run[jobs]
     if course.is_handed_over:

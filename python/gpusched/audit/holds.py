@@ -129,8 +129,8 @@ class Holds:
 
 
 def _column(columns: Mapping[str, AnyArray], name: str, size: int) -> Int64:
-    column = columns.get(name, ())
-    return column.astype(np.int64) if len(column) else np.full(size, -1)
+    column = np.asarray(columns.get(name, ()), np.int64)
+    return column if len(column) else np.full(size, -1)
 
 
 @dataclass(frozen=True)

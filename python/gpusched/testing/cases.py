@@ -429,6 +429,8 @@ def corner_cases(gpu_types: Sequence[str]) -> Iterator[Workload]:
     yield Trace.from_columns([0, 0, 1, 1], [4, 1, 4, 1], [2, 1, 2, 1]), some, None
     yield Trace.from_columns([0, 1, 2], [10, 1, 1], [1, 2, 1]), some, None
     yield Trace.from_columns([0, 1], [4, 1], [1, 1], eligible_s=[3, 1]), one, None
-    waits = {"dependency": ["afterany:2", "", "", ""], "array": [*"aaa", ""]}
-    limit = [1, 1, 1, float("nan")]
-    yield Trace.from_columns([0] * 4, [2] * 4, [1] * 4, **waits, array_limit=limit), some, None
+    waiting = Trace.from_columns(
+        [0, 0, 0, 0], [2, 2, 2, 2], [1, 1, 1, 1], array=["a", "a", "a", ""],
+        array_limit=[1, 1, 1, float("nan")], dependency=["afterany:2", "", "", ""],
+    )  # fmt: skip
+    yield waiting, some, None

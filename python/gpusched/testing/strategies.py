@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -91,6 +91,7 @@ _COSTS: Final = (0, 1, 2)
 _ARRAYS: Final = ("a", "b")
 _KINDS: Final = ("afterany", "afterok", "afternotok", "after", "aftercorr")
 _DELAYS: Final = st.sampled_from(("", "+0", "+0.05", "+0.1"))
+"""Minutes that are whole seconds."""
 
 COLUMNS: Final = (
     "estimate_s", "weight", "deadline_s", "checkpoint_s", "restart_s", "gpu_types", "time_limit_s",
@@ -209,25 +210,18 @@ def _dependencies(draw: DrawFn, submit_s: Sequence[int], arrays: Sequence[str]) 
     order = jobs if has_singletons else draw(st.permutations(jobs))
     texts = [""] * len(jobs)
     for place, job in enumerate(order):
-        before = order[:place]
-        whole = {*arrays} - {arrays[other] for other in order[place:]} - {""}
-        terms = [f"{kind}:{target}" for target in before for kind in _KINDS]
-        each = [f"{kind}:{name}" for name in sorted(whole) for kind in _KINDS]
-        if draw(st.booleans()):
-            continue
-        if terms and draw(st.booleans()):
+        terms = [f"{kind}:{target}" for target in order[:place] for kind in _KINDS]
+        joined = draw(st.sampled_from(("", ",", "?")))
+        if joined == ",":  # of an array all tasks, which "?" does not define
+            whole = {*arrays} - {arrays[other] for other in order[place:]} - {""}
+            terms += [f"{kind}:{name}" for name in sorted(whole) for kind in _KINDS]
+            terms += ["singleton"] * has_singletons
+        if joined and terms:
             chosen = draw(st.lists(st.sampled_from(terms), min_size=1, max_size=3))
-            texts[job] = "?".join(map(_delayed(draw), chosen))
-        elif terms or has_singletons:
-            any_term = st.sampled_from([*terms, *each, *["singleton"] * has_singletons])
-            chosen = draw(st.lists(any_term, min_size=1, max_size=3))
-            texts[job] = ",".join(map(_delayed(draw), chosen))
+            texts[job] = joined.join(
+                term + draw(_DELAYS) if term.startswith("after:") else term for term in chosen
+            )
     return texts
-
-
-def _delayed(draw: DrawFn) -> Callable[[str], str]:
-    """Return a function that adds some seconds to a term of the kind ``after``, as minutes."""
-    return lambda term: term + draw(_DELAYS) if term.startswith("after:") else term
 
 
 def clusters(
