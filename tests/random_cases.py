@@ -5,11 +5,12 @@
     python -m tests.random_cases SEAM --cases N --replay build/sanitize/gpusched-replay
 
 SEAM is ``order``, ``placement``, ``speed``, ``scheduler``, ``demands``, ``nodes``, ``parts``,
-``outages``, ``elastic``, ``fast-path`` or ``all``. The cases are those of the property tests, drawn
-from a seed: case I of seed S is the same for ever, whatever the number of cases and processes. Each
-is run in both engines, and every column and the digest are compared; a policy without a readable
-twin has to satisfy the audit and to give the same digest twice, and a fast path is compared with
-its slow twin. A case that takes longer than ``--seconds`` is a failure.
+``outages``, ``holds``, ``elastic``, ``fast-path`` or ``all``. The cases are those of the property
+tests, drawn from a seed: case I of seed S is the same for ever, whatever the number of cases and
+processes. Each is run in both engines, and every column and the digest are compared; a policy
+without a readable twin has to satisfy the audit and to give the same digest twice (in ``holds`` the
+readable engine repeats its schedule), and a fast path is compared with its slow twin. A case that
+takes longer than ``--seconds`` is a failure.
 
 Of the first failures the smallest failing case that taking jobs away leads to is printed, and with
 ``--save`` written: as text, and as a case for the replay tool where no Python takes part.

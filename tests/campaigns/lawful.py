@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +20,7 @@ BINDING = ("sjf-bco", "ff", "ls", "rand")
 
 MEASURED = ("matching", "allox", "optimus", "themis-greedy", "gavel", "themis", "afs", "gandiva")
 BY_SLOT = ("chronus", "chronus-leases", "edf-fastest", "elasticflow", "dancer")
+WITHOUT_TWIN = (*BINDING, *MEASURED, *BY_SLOT, "a-srpt-by-work", "edf-greatest")
 UNITS = (1, 7, SECOND)
 
 BIND: Pools = {
@@ -48,15 +49,22 @@ PARAMETERS: Mapping[str, Pools] = {
 def lawful_trial(source: Source) -> Lawful:
     """Return a case of a policy that chooses GPUs or types itself."""
     policy = source.one_of((*BINDING * 4, *MEASURED, *BY_SLOT))
+    case = lawful_case(source, policy)
+    return Lawful(at_speed(source, case, source.one_of(speeds_of(policy))))
+
+
+def lawful_case(
+    source: Source, policy: str, add: Callable[[Case], Case] = lambda case: case
+) -> Case:
+    """Return a case of such a policy at the fixed speed; ``add`` adds to it times in units."""
     case = cases.draw(source, policy, source.one_of(("consolidated", "first-fit", "random")),
                       scales=SHAPES)  # fmt: skip
     # Slots and periods are of seconds or more: in one, a job of a few ticks would be lost.
-    case = case.at(source.one_of(UNITS) if policy in BINDING else 20 * SECOND)
+    case = add(case).at(source.one_of(UNITS) if policy in BINDING else 20 * SECOND)
     case = replace(case, policy_params=params_of(source, policy))
-    if policy in BY_SLOT:
+    if policy in (*BY_SLOT, "edf-greatest"):
         case = with_deadlines(source, case)
-    speed = source.one_of(speeds_of(policy))
-    return Lawful(at_speed(source, case, speed))
+    return case
 
 
 def params_of(source: Source, policy: str) -> dict[str, Any]:

@@ -8,13 +8,14 @@ from dataclasses import replace
 from gpusched.reference import BY_DEADLINE, CONTENTIONS, PLACEMENTS, POLICIES, PREEMPTIVE, orders
 from gpusched.reference.packing import NAMES as PACKINGS
 from gpusched.reference.packing import OWN
-from tests.campaigns.lawful import lawful_trial
-from tests.campaigns.trials import FastPath, Frail, Trial, Twin, Whimsical
+from tests.campaigns.lawful import BINDING, WITHOUT_TWIN, lawful_case, lawful_trial
+from tests.campaigns.trials import FastPath, Followed, Frail, Trial, Twin, Whimsical
 from tests.reference.cases import Case, cases
 from tests.reference.contention_cases import contended_cases
 from tests.reference.demand_cases import demand_cases
 from tests.reference.drawing import Seeded, Source
 from tests.reference.elastic_cases import ELASTIC, elastic_cases
+from tests.reference.held_cases import held, with_holds
 from tests.reference.large import deep_queues
 from tests.reference.node_cases import node_cases
 from tests.reference.outage_cases import ADOPTING, limited_cases, limits, outage_cases
@@ -123,6 +124,28 @@ def of_limits(source: Source) -> Trial:
     return Frail(limited_cases.draw(source, policy, placement, speed, SCALES))
 
 
+def of_holds(source: Source) -> Trial:
+    """Jobs that are held, wait for each other and are cancelled, under every policy.
+
+    Half have outages, and three in ten a policy without a readable twin.
+    """
+    if source.between(1, 10) <= 3:
+        return followed_trial(source, source.one_of(WITHOUT_TWIN))
+    trial = source.one_of((of_outages, of_outages, of_limits))(source)
+    if isinstance(trial, Whimsical):
+        jobs = with_holds(source, trial.case.jobs, unit=trial.case.unit)
+        return replace(trial, case=replace(trial.case, jobs=jobs))
+    assert isinstance(trial, Frail)
+    return replace(trial, case=held(source, trial.case))
+
+
+def followed_trial(source: Source, policy: str) -> Followed:
+    """Return a case with such jobs of a policy without a readable twin."""
+    case = lawful_case(source, policy, lambda case: held(source, case))
+    # Policies that choose GPUs run also what a placement refuses on an empty cluster.
+    return Followed(replace(case, placement="first-fit") if policy in BINDING else case)
+
+
 def of_elastic(source: Source) -> Trial:
     """Jobs that are resized and migrated, in plans and by single actions."""
     speed = source.one_of((*ELASTIC, *ELASTIC, "fixed", "ring"))
@@ -143,6 +166,7 @@ SEAMS: Mapping[str, Callable[[Source], Trial]] = {
     "nodes": of_nodes,
     "parts": of_parts,
     "outages": of_outages,
+    "holds": of_holds,
     "elastic": of_elastic,
     "fast-path": of_fast_path,
 }

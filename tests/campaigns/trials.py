@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import gpusched as gs
 from gpusched.base.run_warning import unwarned
-from gpusched.reference import Job, Outcome
+from gpusched.reference import Job, Outcome, make_engine
 from tests.parity.core import choice_text, make_cluster, make_trace, outcome_of, predictor_of
 from tests.parity.native import run_case, run_native
 from tests.parity.native_whims import WHIMS
 from tests.parity.slow_twins import slow_twins
 from tests.reference.cases import Case
 from tests.reference.elastic_cases import ElasticCase
+from tests.reference.follower import Follower
 
 SAME, REFUSED, ENDLESS = "same", "refused", "endless"
 
@@ -103,12 +104,30 @@ def saved(case: Case, path: Path) -> str | None:
 
 def fewer_jobs(case: Any) -> Iterator[Any]:
     """Return the case without half of its jobs, and without one of them."""
-    half = len(case.jobs) // 2
+    every = range(len(case.jobs))
+    half = len(every) // 2
     if half:
-        yield replace(case, jobs=case.jobs[:half])
-        yield replace(case, jobs=case.jobs[half:])
-        for job in range(len(case.jobs)):
-            yield replace(case, jobs=case.jobs[:job] + case.jobs[job + 1 :])
+        yield replace(case, jobs=some_jobs(case.jobs, every[:half]))
+        yield replace(case, jobs=some_jobs(case.jobs, every[half:]))
+        for job in every:
+            rest = [*every[:job], *every[job + 1 :]]
+            yield replace(case, jobs=some_jobs(case.jobs, rest))
+
+
+def some_jobs(jobs: Sequence[Job], kept: Sequence[int]) -> list[Job]:
+    """Return some of the jobs, which are in order of submission, without conditions on others."""
+    place = {job: new for new, job in enumerate(kept)}
+    return [
+        replace(
+            jobs[job],
+            dependencies=tuple(
+                replace(one, target=place[one.target])
+                for one in jobs[job].dependencies
+                if one.target in place
+            ),
+        )
+        for job in kept
+    ]
 
 
 @dataclass(frozen=True)
@@ -157,13 +176,14 @@ class Twin(OfCase):
 
 FRAILTIES = (
     "checkpoint_write_us", "checkpoint_every_us", "max_requeues", "time_limit_us", "checkpoint_us",
-    "restart_us", "allowed", "estimate_us", "cpu_milli", "memory_mib",
+    "restart_us", "allowed", "estimate_us", "cpu_milli", "memory_mib", "eligible_us",
+    "cancel_at_us", "dependencies", "dependency_any", "array", "exit_failed",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Frail(Twin):
-    """With outages, checkpoints and time limits the core equals the readable engine."""
+    """With outages, limits, and jobs that are held, the core equals the readable engine."""
 
     def check(self) -> str:
         """Compare every column and the digest."""
@@ -171,7 +191,7 @@ class Frail(Twin):
         return compare(expected, attempt(lambda: run_case(self.case)))
 
     def save(self, path: Path) -> str | None:
-        """Return None: the replay tool knows no outages."""
+        """Return None: the replay tool knows no outages and no held jobs."""
         return None
 
     def smaller(self) -> Iterator[Frail]:
@@ -186,6 +206,29 @@ class Frail(Twin):
                 if plain != job and plain.checkpoint_every_us >= bool(plain.checkpoint_write_us):
                     jobs = [*case.jobs[:index], plain, *case.jobs[index + 1 :]]
                     yield Frail(replace(case, jobs=jobs))
+
+
+@dataclass(frozen=True)
+class Followed(OfCase):
+    """Where a policy without a readable twin runs jobs, they are held and end as by the rules."""
+
+    case: Case
+
+    def check(self) -> str:
+        """Let the readable engine repeat the schedule; compare every column and the digest."""
+        case = self.case
+        actual = attempt(lambda: run_case(case))
+        if isinstance(actual, ValueError):
+            return REFUSED
+        follower = Follower([] if isinstance(actual, Exception) else actual.rows)
+        options = {**case.speeds(), **case.holds(), "outages": case.outages, "seed": case.seed}
+        engine = make_engine(case.jobs, case.servers, follower, case.placement, **options)
+        compare(attempt(engine.run), actual)
+        return compare(actual, attempt(lambda: run_case(case)), "first run", "second run")
+
+    def save(self, path: Path) -> str | None:
+        """Return None: the replay tool knows no held jobs."""
+        return None
 
 
 @dataclass(frozen=True)

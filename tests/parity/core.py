@@ -266,6 +266,7 @@ def outcome_of(schedule: Any) -> Outcome:
         failures=schedule.failures.tolist() or none,
         lost_us=schedule.lost_us.tolist() or none,
         written_us=schedule.written_us.tolist() or none,
+        eligible_us=schedule.eligible_us.tolist(),
         rows=list(zip(*(intervals[name].tolist() for name in columns), strict=True)),
         digest=schedule.digest,
         uncontended_us=schedule.uncontended_us.tolist(),

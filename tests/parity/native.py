@@ -15,11 +15,14 @@ from gpusched.reference.model import Active
 from tests.parity.core import make_cluster, outcome_of
 from tests.reference.cases import Case
 
+KINDS = ("after", "afterany", "afterok", "afternotok")
 NO_LIMIT = 2**31 - 1
 EVERYWHERE = 2**64 - 1
 
 
-def job_table(jobs: Sequence[Job], gpu_types: Sequence[str]) -> _core.JobTable:
+def job_table(
+    jobs: Sequence[Job], gpu_types: Sequence[str], array_limits: Sequence[int | None] = ()
+) -> _core.JobTable:
     """Return all columns of the jobs, for a cluster with these GPU types."""
     in_order = sorted(jobs, key=lambda job: job.submit_us)
 
@@ -51,9 +54,35 @@ def job_table(jobs: Sequence[Job], gpu_types: Sequence[str]) -> _core.JobTable:
             [sets.index(tuple(sorted(job.allowed or ()))) for job in in_order], np.int32
         ),
         type_masks=np.array(masks, np.uint64),
+        **hold_columns(in_order, array_limits),
         **demand_columns(in_order),
         **model_columns(in_order, gpu_types),
     )
+
+
+def hold_columns(jobs: Sequence[Job], array_limits: Sequence[int | None]) -> dict[str, np.ndarray]:
+    """Return what holds and cancels jobs; a column that no job uses is left out."""
+    columns = {}
+    for name in ("eligible_us", "cancel_at_us", "array"):
+        values = [getattr(job, name) for job in jobs]
+        if values != [None] * len(jobs):
+            dtype = np.int32 if name == "array" else np.int64
+            columns[name] = np.array([-1 if v is None else v for v in values], dtype)
+    if "array" in columns:
+        limits = [-1 if limit is None else limit for limit in array_limits]
+        columns["array_limit"] = np.array(limits, np.int32)
+    pairs = [one for job in jobs for one in job.dependencies]
+    if pairs:
+        lengths = [len(job.dependencies) for job in jobs]
+        columns["dependency_begin"] = np.cumsum([0, *lengths], dtype=np.int64)
+        columns["dependency_target"] = np.array([one.target for one in pairs], np.int64)
+        columns["dependency_kind"] = np.array([KINDS.index(one.kind) for one in pairs], np.uint8)
+        columns["exit_failed"] = np.array([job.exit_failed for job in jobs], np.uint8)
+        if any(one.delay_us for one in pairs):
+            columns["dependency_delay_us"] = np.array([one.delay_us for one in pairs], np.int64)
+        if any(job.dependency_any for job in jobs):
+            columns["dependency_any"] = np.array([job.dependency_any for job in jobs], np.uint8)
+    return columns
 
 
 def guesses(jobs: Sequence[Job]) -> dict[str, np.ndarray]:
@@ -186,11 +215,13 @@ def run_native(
     room: Sequence[tuple[int | None, int | None]] = (),
     part_of: Sequence[int] = (),
     outages: Sequence[Outage] = (),
+    array_limits: Sequence[int | None] = (),
+    kill_invalid_depend: bool = False,
 ) -> Outcome:
     """Run the core under a policy by name or a scheduler of Python, verifying every rate."""
     gpu_types = list(dict.fromkeys(gpu_type for _, gpu_type in servers))
     schedule = _core.Run(
-        job_table(jobs, gpu_types),
+        job_table(jobs, gpu_types, array_limits),
         servers_of(servers, network, room, part_of),
         _core.RunDescription(
             policy=policy,
@@ -204,6 +235,7 @@ def run_native(
             contention_values=dict(contention_params or {}),
             seed=seed,
             verify=True,
+            kill_invalid_depend=kill_invalid_depend,
             **outage_columns(outages),
         ),
     ).finish()
@@ -211,7 +243,7 @@ def run_native(
 
 
 def run_case(case: Case) -> Outcome:
-    """Run a case, with its outages."""
+    """Run a case, with its outages and what holds its jobs."""
     policy = policy_seam(gs.Policy(case.policy, **case.policy_params))
     return run_native(
         case.jobs,
@@ -224,4 +256,5 @@ def run_case(case: Case) -> Outcome:
         seed=case.seed,
         outages=case.outages,
         **case.speeds(),
+        **case.holds(),
     )

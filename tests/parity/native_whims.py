@@ -39,6 +39,9 @@ class NativeWhim(gs.Scheduler):
         if active:
             actions.wake(later(self.seed, now, self.unit))
 
+    def withdraw(self, job: int) -> bool:
+        return True  # it keeps nothing of jobs that wait
+
     def act(
         self, rng: random.Random, state: Any, finished: list[int], active: list[int], actions: Any
     ) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gpusched.reference import BY_DEADLINE, Job, Network, Outage, Outcome, replay
+from gpusched.reference import BY_DEADLINE, HELD, Job, Network, Outage, Outcome, replay
 from tests.reference.drawing import Generator, Source, flag, is_rare, some_of
 from tests.reference.policy_cases import PLACEMENT_PARAMETERS, policy_parameters
 from tests.reference.scales import (
@@ -29,14 +29,20 @@ LEAST_PERIOD = 1_000
 TIMES = ("period_s", "cost_s", "wide_cost_s", "overrun_s")
 JOB_TIMES = (
     "submit_us", "service_us", "estimate_us", "predicted_us", "checkpoint_us", "restart_us",
-    "deadline_us", "checkpoint_every_us", "checkpoint_write_us", "time_limit_us",
+    "deadline_us", "checkpoint_every_us", "checkpoint_write_us", "time_limit_us", "eligible_us",
+    "cancel_at_us",
 )  # fmt: skip
 
 
 def scaled(job: Job, unit: int) -> Job:
     """Return the job with all its times in units of ``unit`` microseconds."""
-    times = {name: time * unit for name in JOB_TIMES if (time := getattr(job, name)) is not None}
-    return replace(job, **times)
+    times: dict[str, Any] = {
+        name: min(time * unit, HELD)
+        for name in JOB_TIMES
+        if (time := getattr(job, name)) is not None
+    }
+    waits = (replace(one, delay_us=one.delay_us * unit) for one in job.dependencies)
+    return replace(job, **times, dependencies=tuple(waits))
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,8 @@ class Case:
     scale: str = "small"
     part_of: list[int] = field(default_factory=list)
     outages: list[Outage] = field(default_factory=list)
+    array_limits: list[int | None] = field(default_factory=list)
+    kill_invalid_depend: bool = False
 
     def at(self, unit: int) -> Case:
         """Return the case with a time unit of ``unit`` microseconds, unless it is in ticks.
@@ -96,6 +104,11 @@ class Case:
                  "part_of")  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
+    def holds(self) -> dict[str, Any]:
+        """Return what beside the jobs decides how long they are held, by name."""
+        names = ("array_limits", "kill_invalid_depend")
+        return {name: getattr(self, name) for name in names}
+
     def replay(self, **options: Any) -> Outcome:
         """Run the reference engine."""
         return replay(
@@ -108,6 +121,7 @@ class Case:
             seed=self.seed,
             outages=self.outages,
             **self.speeds(),
+            **self.holds(),
             **options,
         )
 

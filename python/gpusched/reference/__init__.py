@@ -26,10 +26,12 @@ from gpusched.reference.model import (
     CANCELLED,
     FAILED,
     FINISHED,
+    HELD,
     KILLED,
     REJECT_REASONS,
     REJECTED,
     UNFINISHED,
+    Dependency,
     Graph,
     GraphStage,
     Job,
@@ -61,6 +63,7 @@ __all__ = [
     "CONTENTIONS",
     "FAILED",
     "FINISHED",
+    "HELD",
     "KILLED",
     "PLACEMENTS",
     "POLICIES",
@@ -68,6 +71,7 @@ __all__ = [
     "REJECTED",
     "REJECT_REASONS",
     "UNFINISHED",
+    "Dependency",
     "Graph",
     "GraphStage",
     "Job",
@@ -139,6 +143,8 @@ def replay(
         ``network``: required by ``ring``, with a profile of every job, and ``stages``, with a
         graph. ``room``: CPU (thousandths of a core) and memory (MiB) of each server; None is
         unlimited. ``changes``: changes made during the replay. ``outages`` of servers.
+        ``array_limits``: the most tasks of each array in the queue or running (None: any).
+        ``kill_invalid_depend``: cancel jobs whose dependencies can never be met.
         ``max_instants``: a guard against endless replays (work added faster than it is done).
 
     Returns
@@ -150,7 +156,8 @@ def replay(
     ------
     ValueError
         If a name is unknown, ``count`` meets a job restricted to some of several GPU types or an
-        outage, a speed lacks its data, or times exceed the limits.
+        outage, a speed lacks its data, times exceed the limits, or what holds or cancels a job is
+        out of range.
     RuntimeError
         If the replay has not ended after ``max_instants``.
     """

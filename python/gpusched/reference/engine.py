@@ -1,7 +1,8 @@
-"""The loop: at each instant ends of jobs, then outages, then arrivals, then one decision."""
+"""The loop: at each instant ends of jobs, outages, arrivals, releases, then one decision."""
 
 from __future__ import annotations
 
+import bisect
 import hashlib
 import struct
 from collections import deque
@@ -16,7 +17,9 @@ from gpusched.reference.model import (
     CANCELLED,
     FAILED,
     FINISHED,
+    HELD,
     KILLED,
+    OPEN,
     REJECTED,
     Active,
     Allocation,
@@ -91,6 +94,10 @@ class Change:
     scheduler: Scheduler | None = None
 
 
+NEVER = -2
+"""The time of eligibility of a job whose dependencies can never be met."""
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """The history and allocation of a job when a replay starts in the middle of a run.
@@ -136,6 +143,8 @@ class Engine:
         max_instants: int = 200_000,
         changes: Sequence[Change] = (),
         outages: Sequence[Outage] = (),
+        array_limits: Sequence[int | None] = (),
+        kill_invalid_depend: bool = False,
         numbers: Sequence[int] | None = None,
         has_demands: bool = False,
         part_of: Sequence[int] = (),
@@ -165,10 +174,14 @@ class Engine:
         self.outages = sorted(outages, key=lambda outage: outage.start_us)  # not yet begun
         self.open: list[Outage] = []  # begun, not yet ended
         self.check_outages()
+        self.array_limits = array_limits
+        self.kill_invalid_depend = kill_invalid_depend
+        self.on_hold: list[Active] = []  # arrived, not in the queue; by JobId
+        self.check_holds()
         self.rates_changed = 0
         self.now = 0
         self.free = self.cluster.idle()
-        self.active: list[Active] = []
+        self.active: list[Active] = []  # in the queue or running; by JobId
         self.holding: dict[int, Active] = {}  # running jobs, by JobId
         self.suspended: list[Active] = []  # running, but their GPUs may be taken
         for job in self.jobs.values():
@@ -212,6 +225,24 @@ class Engine:
             job.job.checkpoint_write_us for job in self.jobs.values()
         ):
             raise ValueError("checkpoint_write_us: it needs the fixed speed")
+
+    def check_holds(self) -> None:
+        """Raise ValueError where what holds or cancels a job is out of range."""
+        if any(limit is not None and limit < 1 for limit in self.array_limits):
+            raise ValueError("array_limit: it is below 1")
+        for job in self.jobs.values():
+            submit, eligible, end = job.job.submit_us, job.job.eligible_us, job.job.cancel_at_us
+            if eligible is not None and not submit <= eligible <= HELD:
+                raise ValueError(f"eligible_us: job {job.id} has {eligible}")
+            if end is not None and end <= submit:
+                raise ValueError(f"cancel_at_us: job {job.id} has {end}, not after its submission")
+            if job.job.array not in (None, *range(len(self.array_limits))):
+                raise ValueError(f"array: job {job.id} has {job.job.array}")
+            for depends in job.job.dependencies:
+                if depends.target not in self.jobs or depends.target == job.id:
+                    raise ValueError(f"dependency_target: job {job.id} has {depends.target}")
+                if depends.delay_us < 0 or (depends.delay_us and depends.kind != "after"):
+                    raise ValueError(f"dependency_delay_us: job {job.id} has {depends.delay_us}")
 
     @property
     def gpus_up(self) -> int:
@@ -318,14 +349,19 @@ class Engine:
         job.released = self.now
         job.failures += 1
         if job.job.max_requeues is not None and job.failures > job.job.max_requeues:
-            self.active.remove(job)
-            job.status = FAILED
+            self.end(job, FAILED)
+
+    def end(self, job: Active, status: int) -> None:
+        """End a job that holds no GPUs."""
+        for jobs in (self.active, self.on_hold):
+            if job in jobs:
+                jobs.remove(job)
+        job.status, job.ended = status, self.now
 
     def kill(self, job: Active) -> None:
         """End a running job at its time limit."""
         self.interrupt(job)
-        self.active.remove(job)
-        job.status = KILLED
+        self.end(job, KILLED)
 
     def preempt(self, job: Active) -> None:
         """Stop a running job; it waits again."""
@@ -359,11 +395,10 @@ class Engine:
         return True
 
     def cancel(self, job: Active) -> bool:
-        """Cancel an unfinished job; whether it ran."""
-        if job not in self.active:
+        """Cancel a job unless it is over; whether it ran."""
+        if job not in self.active and job not in self.on_hold:
             return False
-        self.active.remove(job)
-        job.status = CANCELLED
+        self.end(job, CANCELLED)
         if not job.running:
             return False
         job.settle(self.now)
@@ -381,12 +416,12 @@ class Engine:
             if job not in killed:
                 self.release(job, job.work)
                 job.finish = self.now
-                job.status = FINISHED
-                self.active.remove(job)
+                self.end(job, FINISHED)
         for job in killed:
             self.kill(job)
         changes = [change for change in self.changes if change.at_us == self.now]
         jobs = [self.jobs[change.job] for change in changes if change.job is not None]
+        jobs += [job for job in self.jobs.values() if job.job.cancel_at_us == self.now]
         return ended + [job for job in jobs if self.cancel(job)]
 
     def apply_outages(self) -> None:
@@ -420,6 +455,52 @@ class Engine:
         ends = [outage.end_us for outage in self.open + self.outages if outage.end_us is not None]
         return ends + [outage.start_us for outage in self.outages]
 
+    def ready_at(self, job: Active) -> float | None:
+        """Return when a job is eligible but for its array, None if it can never be."""
+        times = [self.jobs[one.target].met_at(one) for one in job.job.dependencies]
+        met = [time for time in times if time is not None]
+        if len(met) < (min(1, len(times)) if job.job.dependency_any else len(times)):
+            return None
+        begin = job.job.submit_us if job.job.eligible_us is None else job.job.eligible_us
+        latest = min(met, default=0) if job.job.dependency_any else max(met, default=0)
+        return max(OPEN if begin == HELD else begin, latest)
+
+    def has_turn(self, job: Active) -> bool:
+        """Whether the array of a job may have one more task in the queue or running."""
+        limit = None if job.job.array is None else self.array_limits[job.job.array]
+        return limit is None or sum(one.job.array == job.job.array for one in self.active) < limit
+
+    def release_held(self) -> list[Active]:
+        """Put the held jobs into the queue whose time has come; return them.
+
+        A job that can never be eligible stays held, or is cancelled, which may decide others.
+        """
+        held = self.on_hold
+        while never := [
+            job for job in held if job.eligible != NEVER and self.ready_at(job) is None
+        ]:
+            for job in never:
+                job.eligible = NEVER
+                if self.kill_invalid_depend:
+                    self.end(job, CANCELLED)
+        released = []
+        for job in list(self.on_hold):
+            ready = self.ready_at(job)
+            if ready is not None and ready <= self.now and self.has_turn(job):
+                job.eligible = self.now
+                job.work += getattr(self.scheduler, "overrun", 0)
+                self.on_hold.remove(job)
+                bisect.insort(self.active, job, key=lambda job: job.id)
+                released.append(job)
+        return released
+
+    @property
+    def holds_due(self) -> list[int]:
+        """The instants at which held jobs are eligible, and unfinished ones cancelled."""
+        ready = [self.ready_at(job) for job in self.on_hold]
+        ends = [job.job.cancel_at_us for job in self.jobs.values() if job.ended < 0]
+        return [int(time) for time in ready + ends if time is not None and self.now < time < OPEN]
+
     def begin(self, now: int, snapshot: Mapping[int, Snapshot]) -> None:
         """Start in the middle of a run, after the decision of an instant, with these jobs."""
         for number in sorted(snapshot):
@@ -452,8 +533,8 @@ class Engine:
                 instants.append(future[0].job.submit_us)
             if wake is not None:
                 instants.append(wake)
-            instants += [change.at_us for change in self.changes[:1]]
-            if self.active or future:
+            instants += [change.at_us for change in self.changes[:1]] + self.holds_due
+            if self.active or instants:
                 instants += self.outages_due
             if not instants:
                 return self.outcome()
@@ -466,20 +547,19 @@ class Engine:
             check_instant(self.now)
 
             capacity = self.free.down, self.gpus_up
-            finished, arrived = self.end_jobs(), list[Active]()
+            finished = self.end_jobs()
             self.apply_outages()
             self.is_changed = capacity != (self.free.down, self.gpus_up)
             self.change_scheduler()
-            if self.is_changed:
-                finished, arrived = [], self.waiting
             while future and future[0].job.submit_us == self.now:
                 job = future.popleft()
                 if job.reason:
-                    job.status = REJECTED
+                    self.end(job, REJECTED)
                 else:
-                    job.work += getattr(self.scheduler, "overrun", 0)
-                    self.active.append(job)
-                    arrived.append(job)
+                    self.on_hold.append(job)
+            arrived = self.release_held()
+            if self.is_changed:
+                finished, arrived = [], self.waiting
 
             is_due, was_running = self.scheduler.is_due(self), bool(self.holding)
             if is_due:
@@ -493,7 +573,8 @@ class Engine:
             wake = self.scheduler.wake(self)
             assert wake is None or wake > self.now
             is_idle = is_due and not was_running and not self.holding
-            if self.has_outages and is_idle and not (future or self.changes or self.outages_due):
+            due = [*future, *self.changes, *self.outages_due, *self.holds_due]
+            if self.has_outages and is_idle and not due:
                 return self.outcome()  # whatever waits, waits for a server that is never back
         raise RuntimeError(f"no end after {self.max_instants} instants")
 
@@ -515,6 +596,9 @@ class Engine:
             failures=[job.failures for job in jobs],
             lost_us=[job.lost for job in jobs],
             written_us=[job.written for job in jobs],
+            eligible_us=(
+                [job.eligible for job in jobs] if any(job.job.may_be_held for job in jobs) else []
+            ),
             rows=rows,
             digest=digest(rows, rejects),
             rates_changed=self.rates_changed,

@@ -26,6 +26,11 @@ Allocation = dict[int, int]
 Row = tuple[int, int, int, int, int]
 """Job, start, end, server, mask."""
 
+HELD = 2**62
+"""An ``eligible_us`` that is never reached."""
+OPEN = math.inf
+"""A condition that is not decided yet."""
+
 
 @dataclass(frozen=True)
 class Profile:
@@ -92,6 +97,19 @@ class Samples:
 
 
 @dataclass(frozen=True)
+class Dependency:
+    """What must happen to another job: it started or ended (``after``), or ended.
+
+    ``kind`` is ``after``, ``afterany``, ``afterok`` or ``afternotok``; ``delay_us`` is of
+    ``after`` alone.
+    """
+
+    target: int
+    kind: str = "afterany"
+    delay_us: int = 0
+
+
+@dataclass(frozen=True)
 class Job:
     """A job as in the trace; times are integer microseconds.
 
@@ -102,6 +120,11 @@ class Job:
     A run writes a checkpoint after each ``checkpoint_every_us`` of work (0: none), which takes
     ``checkpoint_write_us``. ``max_requeues`` is the number of failures after which the job runs
     again (None: any), ``time_limit_us`` the longest run.
+
+    A job is not in the queue before ``eligible_us`` (:data:`HELD`: never) and before all of its
+    ``dependencies`` are met, or one of them with ``dependency_any``; ``array`` is the array of
+    which it is a task. It is cancelled at ``cancel_at_us``, unless it is over. With
+    ``exit_failed`` its end is not ok.
     """
 
     submit_us: int
@@ -129,6 +152,18 @@ class Job:
     checkpoint_write_us: int = 0
     max_requeues: int | None = None
     time_limit_us: int | None = None
+    eligible_us: int | None = None
+    dependencies: tuple[Dependency, ...] = ()
+    dependency_any: bool = False
+    array: int | None = None
+    cancel_at_us: int | None = None
+    exit_failed: bool = False
+
+    @property
+    def may_be_held(self) -> bool:
+        """Whether the job may be held or cancelled."""
+        own = self.eligible_us, self.array, self.cancel_at_us
+        return own != (None, None, None) or bool(self.dependencies)
 
 
 @dataclass(frozen=True)
@@ -161,6 +196,11 @@ class Outcome:
     digest: str
     uncontended_us: list[float]
     """Empty at a fixed speed."""
+    eligible_us: list[int] = field(default_factory=list)
+    """When the jobs joined the queue, -1: never, -2: their dependencies can never be met.
+
+    Empty if no job could be held or cancelled.
+    """
     rates_changed: int = field(default=0, compare=False)
     """Number of rate changes of running jobs."""
 
@@ -204,8 +244,10 @@ class Active:
     since: int = -1
     pending: int = 0
     released: int = -1
+    eligible: int = -1
     start: int = -1
     finish: int = -1
+    ended: int = -1  # in whatever way, also by a rejection
     held: int = 0
     paid: int = 0
     preemptions: int = 0
@@ -229,6 +271,16 @@ class Active:
         self.estimate = self.predicted if job.estimate_us is None else max(1, job.estimate_us)
         self.is_share = job.share_milli < WHOLE
         self.asks_for_more = self.demand != (WHOLE, 0, 0)
+
+    def met_at(self, depends: Dependency) -> float | None:
+        """Return when a condition on this job is met, None if it cannot be met any more."""
+        if depends.kind == "after" and self.start >= 0:
+            return self.start + max(depends.delay_us, 1)  # the decision comes after the releases
+        if self.ended < 0:
+            return OPEN
+        is_ok = self.status == FINISHED and not self.job.exit_failed
+        is_met = depends.kind in ("after", "afterany") or is_ok == (depends.kind == "afterok")
+        return self.ended + depends.delay_us if is_met else None
 
     @property
     def width(self) -> int:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from gpusched.reference import (
-    FAILED,
     FINISHED,
     KILLED,
     Job,
@@ -20,77 +17,26 @@ from gpusched.reference import (
 )
 from gpusched.reference.model import UNFINISHED
 from tests.each import each
-from tests.unit.real_data import DATA
+from tests.unit.reference.published import (
+    CASES,
+    SECOND,
+    check_published,
+    needs_cases,
+    replayed,
+    run,
+    runs,
+)
 
-SECOND = 1_000_000
-FILE = DATA / "cases" / "realclusters.json"
-ROWS = json.loads(FILE.read_text("utf-8"))["cases"] if FILE.exists() else []
-CASES = {row["id"]: row for row in ROWS}
 SHOWN = (
     "F01", "F02", "F03", "F04", "F05", "F06", "F08", "F09", "F10", "F11", "F12", "F13",
     "L01", "L14", "L50",
 )  # fmt: skip
-STATES = {"done": FINISHED, "killed": KILLED, "node_fail": FAILED}
-needs_cases = pytest.mark.skipif(not CASES, reason=f"there is no file {FILE}")
-
-
-def ticks(seconds: float | None) -> int | None:
-    return None if seconds is None else round(seconds * SECOND)
-
-
-def job_of(row: dict[str, Any]) -> Job:
-    assert row.get("on_failure", "fail") == "fail"
-    return Job(
-        submit_us=row["submit_s"] * SECOND,
-        service_us=row["service_s"] * SECOND,
-        gpus=row["gpus"],
-        restart_us=row.get("restart_s", 0) * SECOND,
-        checkpoint_every_us=row.get("checkpoint_every_s", 0) * SECOND,
-        checkpoint_write_us=row.get("checkpoint_write_s", 0) * SECOND,
-        max_requeues=0 if "on_failure" in row else row.get("max_requeues"),
-        time_limit_us=ticks(row.get("time_limit_s")),
-    )
-
-
-def replayed(case: dict[str, Any]) -> Outcome:
-    """Replay a case of the file; its placement, lowest server first, is ``first-fit``."""
-    outages = [
-        Outage(row["server"], row["start_s"] * SECOND, ticks(row["end_s"]), row["kind"])
-        for row in case.get("outages", [])
-    ]
-    servers = [(server["gpus"], "gpu") for server in case["servers"]]
-    jobs = [job_of(row) for row in case["jobs"]]
-    return replay(jobs, servers, case["policy"], "first-fit", outages=outages)
-
-
-def runs_of(outcome: Outcome, job: int, unit: int = SECOND) -> list[list[float]]:
-    """Return the runs of a job, each once."""
-    return [list(run) for run in sorted({(row[1] / unit, row[2] / unit)
-                                         for row in outcome.rows if row[0] == job})]  # fmt: skip
-
-
-def servers_of(outcome: Outcome, job: int) -> list[list[int]]:
-    """Return the servers of each run."""
-    starts = sorted({row[1] for row in outcome.rows if row[0] == job})
-    return [[row[3] for row in outcome.rows if row[:2] == (job, start)] for start in starts]
 
 
 @needs_cases
 @each("name", SHOWN)
 def test_the_published_cases(name):
-    case = CASES[name]
-    outcome = replayed(case["input"])
-    for job, expected in enumerate(case["expect"]["jobs"]):
-        assert runs_of(outcome, job) == expected["runs"]
-        assert outcome.status[job] == STATES[expected["state"]]
-        if "lost_s" in expected:
-            assert outcome.lost_us[job] == expected["lost_s"] * SECOND
-        assert outcome.written_us[job] == expected.get("written_s", 0) * SECOND
-        assert outcome.paid_us[job] == expected.get("restart_s", 0) * SECOND
-        if "servers" in expected:
-            assert servers_of(outcome, job) == expected["servers"]
-        is_done = expected["state"] == "done"
-        assert outcome.finish_us[job] == (expected["runs"][-1][1] * SECOND if is_done else -1)
+    check_published(name)
 
 
 @needs_cases
@@ -112,19 +58,6 @@ def test_gpu_time_is_down_held_or_idle_and_held_time_is_useful_or_lost():
     }  # fmt: skip
     for name, value in sums.items():
         assert value == expected[f"{name}_gpu_s"] * SECOND, name
-
-
-def run(
-    jobs: list[Job], servers: list[int], policy: str, *outages: Outage, **params: Any
-) -> Outcome:
-    """Replay in ticks; times of parameters are in ticks, too."""
-    params = {k: v / SECOND if k.endswith("_s") else v for k, v in params.items()}
-    kinds = [(gpus, "gpu") for gpus in servers]
-    return replay(jobs, kinds, policy, "first-fit", policy_params=params, outages=outages)
-
-
-def runs(outcome: Outcome, job: int) -> list[list[float]]:
-    return runs_of(outcome, job, 1)
 
 
 def test_two_servers_of_a_gang_that_fail_at_once_are_one_failure():
