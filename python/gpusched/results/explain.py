@@ -582,11 +582,11 @@ class _Story:
                 more = f", the {rank} of its {len(found)} dependencies" if len(found) > 1 else ""
                 return f"{text}: it waited for {self._condition(met[-1])}{more}"
             return f"{text}: {self._array()}"
-        if self.joined_us == NEVER:
-            lost = next(each for each in found if each.decided_us >= 0 and not each.is_met)
-            how = _HOW_OTHER.get(int(self.schedule.status[lost.target]), "")
-            how = "succeeded" if lost.kind == FAILURE else how
-            what = f"{self._condition(lost)}, which {how}"
+        lost = [each for each in found if each.decided_us >= 0 and not each.is_met]
+        if self.joined_us == NEVER and lost:
+            how = _HOW_OTHER.get(int(self.schedule.status[lost[0].target]), "")
+            how = "succeeded" if lost[0].kind == FAILURE else how
+            what = f"{self._condition(lost[0])}, which {how}"
             return f": its dependencies can never be met, as it waits for {what}"
         if eligible_us == HELD:
             return " for good: it has no eligible time"
