@@ -29,7 +29,7 @@ _MINUTE_US: Final = 60 * US_PER_S
 _MOST_MINUTES: Final = MAX_SUBMIT_US // _MINUTE_US
 _STATE: Final = re.compile(r"\((?:fulfilled|unfulfilled|failed)\)$")  # as squeue writes it
 _ONE: Final = re.compile(r"(after(?:any|ok|notok|corr)?):([^:,?+()\s]+)")
-_PLAIN: Final = re.compile(r"0|-?[1-9]\d{0,17}")
+_PLAIN: Final = re.compile(r"0|-?[1-9][0-9]{0,18}")
 _EACH_TASK: Final = "_*"
 _ON_PATH, _DONE = 1, 2
 
@@ -207,16 +207,12 @@ class _Resolver:
     def _limited(self, limit: Int32) -> dict[str, AnyArray]:
         """Return the arrays and their limits, which are equal for all tasks of each."""
         array = self.array
-        alone = np.flatnonzero((array < 0) & (limit != NOT_GIVEN))
-        if len(alone):
-            job = int(alone[0])
+        for job in np.flatnonzero((array < 0) & (limit != NOT_GIVEN)).tolist():
             raise ValueError(f"array_limit: {self._named(job)}: {limit[job]} needs an array")
         first = np.zeros(len(self.names), np.int64)
         tasks = np.flatnonzero(array >= 0)[::-1]
         first[array[tasks]] = tasks  # written last: the first task
-        odd = np.flatnonzero((array >= 0) & (limit != limit[first][array]))
-        if len(odd):
-            job = int(odd[0])
+        for job in np.flatnonzero((array >= 0) & (limit != limit[first][array])).tolist():
             each = (limit[job], limit[first[array[job]]])
             own, other = ("none" if value == NOT_GIVEN else f"{value}" for value in each)
             raise ValueError(
@@ -243,26 +239,23 @@ class _Resolver:
         }  # fmt: skip
         if delay_us.any():
             columns["dependency_delay_us"] = delay_us
-        is_any = np.array([number in texts and texts[number].is_any for number in _all(given)])
+        is_any = np.zeros(len(given.names), np.bool_)
+        is_any[[number for number, text in texts.items() if text.is_any]] = True
         if is_any.any():
             columns["dependency_any"] = is_any[given.codes] & (np.diff(begin) > 0)
-        status = self.trace.status
-        if status is not None:
+        if (status := self.trace.status) is not None:
             is_bad = np.isin(status.names, ("failed", "killed"))[status.codes]
-            if is_bad.any():
-                columns["exit_failed"] = is_bad
+            columns |= {"exit_failed": is_bad} if is_bad.any() else {}
         return columns
 
     def _error(self, given: Labels, number: int, rule: str) -> ValueError:
         job = int(np.argmax(given.codes == number))
         return ValueError(f"dependency: {self._named(job)}: {given.names[number]!r}: {rule}")
 
-    def _pairs(
-        self, given: Labels, texts: dict[int, Dependency]
-    ) -> tuple[Int64, Int64, AnyArray, Int64]:
+    def _pairs(self, given: Labels, texts: dict[int, Dependency]) -> Int64:
         """Return job, target, kind and delay of each condition, by job."""
         tasks = _Groups(self.array, len(self.names))
-        jobs_of, num_jobs = _Groups(given.codes, len(_all(given))), given.counts().tolist()
+        jobs_of, num_jobs = _Groups(given.codes, len(given.names)), given.counts().tolist()
         number_of = {name: number for number, name in enumerate(self.names)}
         wanted = {one.target for text in texts.values() for one in text.conditions}
         position = _positions(self.trace.id, wanted)
@@ -306,7 +299,7 @@ class _Resolver:
                     same += [(number, job, kind, delay_us) for job in tasks[array].tolist()]
         text, *columns = np.array(same, np.int64).reshape(-1, 4).T
         size = np.bincount(text, minlength=len(given.names))
-        every, place = _Groups.spread(np.cumsum(size) - size, size, given.codes)
+        every, place = _spread((np.cumsum(size) - size)[given.codes], size[given.codes])
         parts = [[every, *(column[place] for column in columns)]]
         parts += [[*pair, np.full(len(pair[0]), kind), 0 * pair[0]] for *pair, kind in own]
         pairs = np.concatenate([np.array(part, np.int64) for part in parts], axis=1)
@@ -314,7 +307,7 @@ class _Resolver:
             pairs = pairs[:, ~is_met[pairs[0]]]
         if own:
             pairs = pairs[:, np.argsort(pairs[0], kind="stable")]
-        return pairs[0], pairs[1], pairs[2].astype(np.uint8), pairs[3]
+        return pairs
 
     @cached_property
     def _earlier(self) -> _Groups:
@@ -374,20 +367,14 @@ class _Groups:
 
     def before(self, jobs: Int64) -> tuple[Int64, Int64]:
         """Return these jobs, each with every earlier job of its group."""
-        which, place = self.spread(self._begin[self._number[jobs]], self.place[jobs])
+        which, place = _spread(self._begin[self._number[jobs]], self.place[jobs])
         return jobs[which], self._order[place]
 
-    @staticmethod
-    def spread(begin: Int64, size: Int64, of: AnyArray | None = None) -> tuple[Int64, Int64]:
-        """Return the places of ranges, one after the other, each with the number of its range."""
-        if of is not None:
-            begin, size = begin[of], size[of]
-        which = np.repeat(np.arange(len(size)), size)
-        return which, np.arange(len(which)) + (begin - np.cumsum(size) + size)[which]
 
-
-def _all(given: Labels) -> range:
-    return range(len(given.names))
+def _spread(begin: Int64, size: Int64) -> tuple[Int64, Int64]:
+    """Return the places in ranges, one range after the other, after the number of the range."""
+    which = np.repeat(np.arange(len(size)), size)
+    return which, np.arange(len(which)) + (begin - np.cumsum(size) + size)[which]
 
 
 def _is_used(labels: Labels) -> Bool:
@@ -400,13 +387,5 @@ def _positions(ids: AnyArray, wanted: set[str]) -> dict[str, int]:
     """Return the jobs with these ids."""
     if ids.dtype.kind == "U":
         return {name: job for job, name in enumerate(ids.tolist()) if name in wanted}
-    names = {name: int(name) for name in wanted if _PLAIN.fullmatch(name)}
-    order = np.argsort(ids, kind="stable")
-    place = np.searchsorted(ids, [*names.values()], sorter=order)
-    found = order[np.minimum(place, len(ids) - 1)]
-    is_there = ids[found] == [*names.values()]
-    return {
-        name: job
-        for name, job, is_found in zip(names, found.tolist(), is_there.tolist(), strict=True)
-        if is_found
-    }
+    numbers = {int(name) for name in wanted if _PLAIN.fullmatch(name)}
+    return {str(name): job for job, name in enumerate(ids.tolist()) if name in numbers}

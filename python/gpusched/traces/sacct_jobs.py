@@ -354,8 +354,8 @@ def jobs_of(
         "source_wait_s": (attempts.start_us - attempts.submit_us) / US_PER_S,
     }
     if attempts.held_us.any():
-        eligible_us = attempts.submit_us + attempts.held_us
-        read.numeric["eligible_us"] = np.where(attempts.held_us > 0, eligible_us, NOT_A_TIME)
+        eligible_s = (attempts.submit_us + attempts.held_us) / US_PER_S
+        read.numeric["eligible_s"] = np.where(attempts.held_us > 0, eligible_s, np.nan)
     _take_estimates(read)
     labels = (
         TextColumn("User", "user", "label"),
