@@ -63,10 +63,8 @@ class Executor final : public Actions {
   /// What happened since the last call.
   [[nodiscard]] std::vector<Event> take_events() { return std::exchange(kept_events_, {}); }
   void note(EventKind kind, JobId job) {
-    if (!has_listener_) [[likely]]
-      return;
-    if (events_ != nullptr) events_->push_back({kind, job});
-    if (keeps_events_) kept_events_.push_back({kind, job});
+    if (has_listener_) [[unlikely]]
+      write(kind, job);
   }
   /// A job has arrived that can run.
   void admit(JobId job) noexcept {
@@ -105,6 +103,7 @@ class Executor final : public Actions {
   [[nodiscard]] std::vector<JobLosses> take_losses() { return std::move(losses_); }
 
  private:
+  [[gnu::noinline, gnu::cold]] void write(EventKind kind, JobId job);
   void check_gang(JobId job, const Allocation& allocation) const;
   void check_width(JobId job, const Allocation& allocation) const;
   void check_piece(JobId job, const Piece& piece) const;

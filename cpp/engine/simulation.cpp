@@ -30,7 +30,8 @@ Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& 
   }
   feasibility_.begin(placement, seed, scheduler, control);
   eligibility_.begin(kills_impossible);
-  if (eligibility_.is_used()) {
+  may_hold_ = has_extras_ = eligibility_.is_used();
+  if (may_hold_) {
     if (snapshot != nullptr) {
       fail_input(
           "eligible_us, cancel_at_us, dependencies, array_limit: supported only in runs that begin "
@@ -160,6 +161,7 @@ void Simulation::expect(std::span<const Outage> outages) {
   outages_.begin(outages, state_.cluster());
   look_ahead();
   state_.begin_closing();
+  has_extras_ = true;
   executor_.keep_losses();
   check_outages(*scheduler_);
 }
@@ -181,22 +183,13 @@ Time Simulation::next_arrival() const {
   return state_.num_arrived() < jobs.num_jobs() ? jobs.submit(state_.num_arrived()) : kNever;
 }
 
-bool Simulation::step(Time limit) {
-  if (!open_instant(limit)) return false;
-  const std::span<const JobId> finished = is_anew_ ? std::span<const JobId>{} : finished_;
-  const bool has_released = !finished_.empty() || has_changed_;
-  scheduler_->decide(state_, {finished, arrived_, has_released, has_other_gpus_}, executor_);
-  close_instant();
-  return true;
-}
-
-bool Simulation::open_instant(Time limit) {
+[[gnu::always_inline]] inline bool Simulation::open(Time limit) {
   const Time finish = finishes_.next();
   const Time arrival = next_arrival();
   const Time now = std::min(std::min(finish, arrival), std::min(executor_.wake_up(), change_at_));
   if (now >= limit) return false;
   const bool has_change = change_at_ == now;
-  if (has_change && next() == kNever) [[unlikely]]
+  if (has_change && is_over()) [[unlikely]]
     return false;
   if (now.count() >= kMaxTicks) fail_at_the_end_of_time(finish);
   state_.move_to(now);
@@ -209,17 +202,33 @@ bool Simulation::open_instant(Time limit) {
   if (has_change) [[unlikely]]
     apply_changes();
   if (arrival == now) apply_arrivals();
-  if (eligibility_.is_used()) [[unlikely]]
-    release_held();
-  if (state_.has_changed_capacity()) [[unlikely]]
-    show_other_gpus();
+  if (has_extras_) [[unlikely]]
+    end_opening();
   executor_.begin_decision(is_timer_);
   return true;
 }
 
+bool Simulation::step(Time limit) {
+  if (!open(limit)) return false;
+  const std::span<const JobId> finished = is_anew_ ? std::span<const JobId>{} : finished_;
+  const bool has_released = !finished_.empty() || has_changed_;
+  scheduler_->decide(state_, {finished, arrived_, has_released, has_other_gpus_}, executor_);
+  close_instant();
+  return true;
+}
+
+bool Simulation::open_instant(Time limit) { return open(limit); }
+
+bool Simulation::is_over() { return next() == kNever; }
+
+void Simulation::end_opening() {
+  if (may_hold_) release_held();
+  if (state_.has_changed_capacity()) show_other_gpus();
+}
+
 void Simulation::close_instant() {
   executor_.end_decision();
-  if (eligibility_.is_used()) [[unlikely]] {
+  if (may_hold_) [[unlikely]] {
     eligibility_.see_starts(executor_.take_events());
     look_ahead();
   }
@@ -320,7 +329,7 @@ void Simulation::apply_cancellations(const PendingChanges& now) {
     // It may have waited, or have just finished.
     if (change.kind == Change::cancel) stop_running(change.job);
   }
-  if (eligibility_.is_used()) {
+  if (may_hold_) {
     const std::string at = "at " + std::to_string(state_.now().count()) + " us: cancel_at_us";
     for (const JobId job : eligibility_.take_cancelled()) {
       if (!state_.is_held(job)) has_changed_ = true;
@@ -403,7 +412,7 @@ void Simulation::reject(JobId job, RejectReason reason) {
     const RejectReason reason = feasibility_.judge(job);
     if (reason != RejectReason::none) {
       reject(job, reason);
-    } else if (eligibility_.is_used() && !eligibility_.arrive(job)) {
+    } else if (may_hold_ && !eligibility_.arrive(job)) {
       state_.hold(job);
       eligibility_.hold(job);
     } else {
@@ -478,7 +487,7 @@ Schedule Simulation::finish() {
         "waiting job nor requested a wake-up" +
         (state_.gpus_up() < state_.cluster().num_gpus() ? "; some GPUs are down" : ""));
   }
-  if (eligibility_.is_used()) warn_of_held(warnings);
+  if (may_hold_) warn_of_held(warnings);
   counters_.num_rates_computed = progress_.num_computed();
   counters_.num_rates_changed = progress_.num_changed();
   return Schedule(state_.jobs().num_jobs(), state_.take_records(), std::move(log_),

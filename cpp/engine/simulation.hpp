@@ -108,6 +108,8 @@ class Simulation {
   [[nodiscard]] std::uint64_t num_instants() const noexcept { return counters_.num_instants; }
 
  private:
+  [[nodiscard]] bool open(Time limit);
+  [[nodiscard, gnu::noinline, gnu::cold]] bool is_over();
   /// A change of the run from outside.
   struct Change {
     enum Kind : std::uint8_t {
@@ -138,6 +140,7 @@ class Simulation {
   void withdraw(JobId job, bool is_known, const char* column);
   void stop_running(JobId job);
   void release_held();
+  [[gnu::noinline, gnu::cold]] void end_opening();
   void look_ahead() { change_at_ = std::min({pending_.at, outages_.next(), eligibility_.next()}); }
   void apply_outages();
   void hit(const std::vector<ServerId>& servers);
@@ -171,6 +174,8 @@ class Simulation {
   Eligibility eligibility_{state_};
   PendingChanges pending_;
   Time change_at_ = kNever;  // of those, of an outage, or of a held or cancelled job
+  bool may_hold_ = false;       // jobs may be held, or are cancelled by their users
+  bool has_extras_ = false;     // or there are outages
   bool has_changed_ = false;  // of the present instant, from outside
   bool is_anew_ = false;  // a new scheduler decides, without history
   bool is_timer_ = false;    // and nothing else happened

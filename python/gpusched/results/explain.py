@@ -539,6 +539,9 @@ class _Story:
         eligible_us = self.schedule.eligible_us
         self.joined_us = int(eligible_us[job]) if len(eligible_us) else self.submit_us
         self.gone_us = int(self.holds.cancelled_us[job])
+        self.last_us = int(self.intervals["end_us"].max(initial=0))
+        is_later = result.is_partial and self.submit_us > self.last_us
+        self.was_held = self.joined_us != self.submit_us and not is_later
         self.waits = self._longest_waits()
 
     def lines(self) -> Iterator[str]:
@@ -546,7 +549,7 @@ class _Story:
         if self.status == REJECTED:
             yield f"Rejected: {REJECT_REASONS[self.schedule.reason[self.job]]}."
             return
-        if self.joined_us != self.submit_us:
+        if self.was_held:
             yield f"Held{self._held()}."
         yield from self._decisions()
         yield from self._runs()
@@ -582,17 +585,15 @@ class _Story:
                 more = f", the {rank} of its {len(found)} dependencies" if len(found) > 1 else ""
                 return f"{text}: it waited for {self._condition(met[-1])}{more}"
             return f"{text}: {self._array()}"
-        if self.joined_us == NEVER:
-            lost = next(each for each in found if each.decided_us >= 0 and not each.is_met)
-            how = _HOW_OTHER.get(int(self.schedule.status[lost.target]), "")
-            how = "succeeded" if lost.kind == FAILURE else how
-            what = f"{self._condition(lost)}, which {how}"
+        lost = [each for each in found if each.decided_us >= 0 and not each.is_met]
+        if self.joined_us == NEVER and lost:
+            how = _HOW_OTHER.get(int(self.schedule.status[lost[0].target]), "")
+            how = "succeeded" if lost[0].kind == FAILURE else how
+            what = f"{self._condition(lost[0])}, which {how}"
             return f": its dependencies can never be met, as it waits for {what}"
         if eligible_us == HELD:
             return " for good: it has no eligible time"
-        until_us = self.gone_us
-        if until_us < 0:
-            until_us = max(self.intervals["end_us"], default=0) + 1
+        until_us = self.gone_us if self.gone_us >= 0 else self.last_us + 1
         later = [each for each in found if not (each.is_met and each.decided_us < until_us)]
         if len(later) > (len(found) - 1 if self.holds.is_any(self.job) else 0):
             return f": it waited for {self._condition(later[0])}"
@@ -653,7 +654,7 @@ class _Story:
         if self.gone_us >= 0:
             ends.append(self.gone_us)
         elif self.status not in (FINISHED, KILLED, FAILED):
-            ends.append(int(rows["end_us"].max()))
+            ends.append(self.last_us)
         found = [(end - begin, begin, end) for begin, end in zip(begins, ends, strict=False)]
         longest = sorted(wait for wait in found if wait[0] > 0)[-_MOST_WAITS:]
         looked = Waits(self.trace, self.cluster, rows, self.job, self.outages)

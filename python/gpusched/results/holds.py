@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -28,22 +27,10 @@ FAILURE: Final = 3
 """Kinds of dependencies; 1 is the end of the target, however it ends."""
 
 
-@dataclass(frozen=True)
-class Condition:
-    """A dependency of a job on another one.
+class Condition(NamedTuple):
+    """A dependency on another job: its kind, and the time after a start, in microseconds.
 
-    Attributes
-    ----------
-    target
-        JobId of the other one.
-    kind
-        What of it: 0 its start, 1 its end, 2 its success, 3 its failure.
-    delay_us
-        Time after its start, microseconds.
-    decided_us
-        When it was met, or became impossible, microseconds; -1 if neither.
-    is_met
-        Whether it was met.
+    ``decided_us`` is when it was met or became impossible, -1 if neither.
     """
 
     target: int
@@ -54,48 +41,50 @@ class Condition:
 
 
 class HoldCauses:
-    """The holds of a run, by the dependencies of its trace and the ends of its jobs."""
+    """The holds of a run, by the dependencies of its trace and the ends of its jobs.
+
+    Attributes
+    ----------
+    is_ruled_out
+        Which jobs were cancelled because their dependencies can never be met.
+    cancelled_us
+        When each job was cancelled; -1 for others.
+    """
 
     def __init__(self, result: RunLog) -> None:
-        self._trace, self._schedule, self._rows = result.trace, result.schedule, result.intervals
-        self._status = np.asarray(result.schedule.status)
+        trace, schedule = result.trace, result.schedule
+        self._trace, self._schedule, self._rows = trace, schedule, result.intervals
+        self._status = np.asarray(schedule.status)
         # An older run may have dependencies that no run can read.
-        has_holds = len(self._schedule.eligible_us) > 0
-        self._columns = holds_of(result.trace).columns if has_holds else {}
-        is_ruled_out: Bool = np.zeros(len(self._trace), np.bool_)
+        has_holds = len(schedule.eligible_us) > 0
+        self._columns = holds_of(trace).columns if has_holds else {}
+        self.is_ruled_out: Bool = np.zeros(len(trace), np.bool_)
+        self.cancelled_us = cancelled_us(trace, schedule)
         if has_holds and result.spec.kill_invalid_depend:
-            is_ruled_out = (self._status == CANCELLED) & (self._schedule.eligible_us == NEVER)
-        self.is_ruled_out = is_ruled_out
-        """Which jobs were cancelled because their dependencies can never be met."""
+            self.is_ruled_out = (self._status == CANCELLED) & (schedule.eligible_us == NEVER)
+            self.cancelled_us[self.is_ruled_out] = -1
+        if self.is_ruled_out.any():
+            self.cancelled_us[self.is_ruled_out] = self._ends_us[self.is_ruled_out]
 
     @cached_property
-    def ends_us(self) -> Int64:
+    def _ends_us(self) -> Int64:
         """When each job was over, also by a reject or a cancellation; -1: it was not."""
-        ends_us = np.maximum(over_us(self._schedule, self._rows), self._taken_back_us)
+        ends_us = np.maximum(over_us(self._schedule, self._rows), self.cancelled_us)
         is_rejected = self._status == REJECTED
         ends_us[is_rejected] = self._trace.submit_us[is_rejected]
         left = {*np.flatnonzero(self.is_ruled_out).tolist()}
         stack = [*left]
         while stack:  # each after those that it waits for
-            job = stack[-1]
-            if first := left.intersection(self._targets(job)) - {job}:
+            found = self._conditions(stack[-1], ends_us)
+            if first := left.intersection(each.target for each in found):
                 stack += first
                 continue
-            stack.pop()
-            if job in left:
-                left.discard(job)
-                ends_us[job] = self._ruled_out_us(job, ends_us)
+            job = stack.pop()
+            lost_us = [each.decided_us for each in found if not each.is_met]
+            when_us = max(lost_us) if self.is_any(job) else min(us for us in lost_us if us >= 0)
+            ends_us[job] = max(when_us, self._trace.submit_us[job])
+            left.discard(job)
         return ends_us
-
-    @property
-    def cancelled_us(self) -> Int64:
-        """When each job was cancelled; -1 for others."""
-        return np.where(self.is_ruled_out, self.ends_us, self._taken_back_us)
-
-    @cached_property
-    def _taken_back_us(self) -> Int64:
-        times_us = cancelled_us(self._trace, self._schedule)
-        return np.where(self.is_ruled_out, -1, times_us)
 
     def is_any(self, job: int) -> bool:
         """Return whether one of the job's conditions suffices."""
@@ -104,43 +93,27 @@ class HoldCauses:
 
     def conditions(self, job: int) -> list[Condition]:
         """Return the dependencies of a job, in the order of their columns."""
-        return self._conditions(job, self.ends_us)
+        return self._conditions(job, self._ends_us)
 
     def _conditions(self, job: int, ends_us: Int64) -> list[Condition]:
         columns = self._columns
         if "dependency_begin" not in columns:
             return []
-        begin, end = columns["dependency_begin"][job : job + 2].tolist()
-        kinds = columns["dependency_kind"][begin:end].tolist()
-        delays = columns.get("dependency_delay_us", np.zeros(end))[begin:end].tolist()
-        pairs = zip(self._targets(job), kinds, delays, strict=True)
+        rows = slice(*columns["dependency_begin"][job : job + 2].tolist())
+        targets, kinds = columns["dependency_target"][rows], columns["dependency_kind"][rows]
+        none = np.zeros(rows.stop, np.int64)
+        delays = columns.get("dependency_delay_us", none)[rows]
+        pairs = zip(targets.tolist(), kinds.tolist(), delays.tolist(), strict=True)
         return [self._condition(*each, ends_us) for each in pairs]
-
-    def _targets(self, job: int) -> list[int]:
-        begin, end = self._columns["dependency_begin"][job : job + 2].tolist()
-        targets: list[int] = self._columns["dependency_target"][begin:end].tolist()
-        return targets
 
     def _condition(self, target: int, kind: int, delay_us: int, ends_us: Int64) -> Condition:
         end_us, start_us = int(ends_us[target]), int(self._schedule.start_us[target])
-        if kind == START:
-            # Its start is decided after the releases of that instant.
-            since_us = start_us + (delay_us or 1) if start_us >= 0 else end_us + delay_us
-            is_met = max(start_us, end_us) >= 0
-            return Condition(target, kind, delay_us, since_us if is_met else -1, is_met)
-        is_over = end_us >= 0
-        is_met = is_over and not (kind in (SUCCESS, FAILURE) and self._is_other(target, kind))
-        return Condition(target, kind, delay_us, end_us, is_met)
-
-    def _is_other(self, target: int, kind: int) -> bool:
-        """Return whether the target ended in the other way."""
+        if kind == START and start_us >= 0:
+            # A start is decided after the releases of its instant.
+            return Condition(target, kind, delay_us, start_us + (delay_us or 1), True)
+        if end_us < 0:
+            return Condition(target, kind, delay_us, -1, False)
         failed = self._columns.get("exit_failed")
         is_ok = self._status[target] == FINISHED and not (failed is not None and failed[target])
-        return bool(is_ok == (kind == FAILURE))
-
-    def _ruled_out_us(self, job: int, ends_us: Int64) -> int:
-        """Return when the dependencies of an arrived job could never be met any more."""
-        found = self._conditions(job, ends_us)
-        times_us = [each.decided_us for each in found if each.decided_us >= 0 and not each.is_met]
-        when_us = max(times_us) if self.is_any(job) else min(times_us)
-        return max(when_us, int(self._trace.submit_us[job]))
+        is_met = not (kind == SUCCESS and not is_ok) and not (kind == FAILURE and is_ok)
+        return Condition(target, kind, delay_us, end_us + delay_us, is_met)

@@ -238,6 +238,17 @@ def test_a_job_that_was_cancelled_before_its_eligible_time_names_it():
     )  # fmt: skip
 
 
+def test_a_job_that_a_stopped_run_did_not_reach_was_not_held():
+    trace = gs.Trace.from_columns(
+        [0, 1, 9], [8, 1, 1], [4, 1, 1], dependency=["", "afterany:0", "afterany:0"]
+    )
+    run = gs.Simulation(trace, NODE, policy="fifo")
+    run.run_until(5)
+    story = run.result().explain(1)
+    assert story.lines[1] == "Held: it waited for the end of job 0."
+    assert run.result().explain(2).lines[1] == "It never ran."
+
+
 def test_a_schedule_copied_from_another_keeps_the_column(each):
     assert StoredSchedule.of(each.schedule).eligible_us is not None
     copied = StoredSchedule.of(each.schedule)
