@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Bool, Int64
+from gpusched.base.memo import kept
 from gpusched.model.outages import NEVER_US
 
 AFTER, AFTERANY, AFTEROK, AFTERNOTOK = range(4)
@@ -92,16 +93,17 @@ class Holds:
         cancel_us = np.where(cancel_us < 0, NEVER_US, cancel_us)
         is_open = ends.ended_us == NEVER_US
         stop_us = np.minimum(cancel_us, ends.stopped_us)
-        whole_us = over_us = np.where(is_open, stop_us, ends.ended_us)
+        whole_us = np.where(is_open, stop_us, ends.ended_us)
+        over_us = whole_us.copy()
+        met_us, lost_us = np.zeros(num_jobs, np.int64), np.full(num_jobs, NEVER_US)
         conditions = Conditions.of(columns, num_jobs)
-        while True:
-            met_us, lost_us = conditions.judge(ends, over_us)
-            lost_us = np.maximum(submit_us, lost_us)
-            before, over_us = over_us, whole_us
-            if kills:  # which may decide the dependencies of others
-                over_us = np.where(is_open, np.minimum(stop_us, lost_us), ends.ended_us)
-            if np.array_equal(before, over_us):
-                break
+        jobs = conditions.owner
+        while len(jobs):
+            met_us[jobs], lost_us[jobs] = conditions.judge(jobs, ends, over_us)
+            lost_us[jobs] = np.maximum(submit_us[jobs], lost_us[jobs])
+            ruled_out = jobs[(lost_us[jobs] < over_us[jobs]) & is_open[jobs] & kills]
+            over_us[ruled_out] = lost_us[ruled_out]
+            jobs = conditions.of_targets(ruled_out)  # which may be decided by it
         ready_us = np.minimum(np.maximum(begin_us, met_us), NEVER_US)
         has_run = ends.started_us >= 0
         queued_us = np.where((ready_us < over_us) | has_run, ready_us, NEVER_US)
@@ -133,6 +135,13 @@ def _column(columns: Mapping[str, AnyArray], name: str, size: int) -> Int64:
     return column if len(column) else np.full(size, -1)
 
 
+def _spread(begin: Int64, size: Int64) -> Int64:
+    """Return the places of ranges, one after the other."""
+    before = np.cumsum(size) - size
+    places: Int64 = np.repeat(begin - before, size) + np.arange(int(size.sum()))
+    return places
+
+
 @dataclass(frozen=True)
 class Conditions:
     """What jobs wait for: one entry per job and target, and per job that has any.
@@ -141,61 +150,71 @@ class Conditions:
     ----------
     target, kind, delay_us
         Of each condition.
-    owner, first, is_any
-        Jobs with conditions, the first of each, and whether one of them suffices.
-    num_jobs
-        Jobs of the trace.
+    begin, is_any
+        The first condition of each job, and of one more; and whether one of them suffices.
+    owner
+        Jobs with conditions.
     """
 
     target: Int64
     kind: AnyArray
     delay_us: Int64
-    owner: Int64
-    first: Int64
+    begin: Int64
     is_any: Bool
-    num_jobs: int
+    owner: Int64
 
     @classmethod
     def of(cls, columns: Mapping[str, AnyArray], num_jobs: int) -> Conditions:
         """Read them from the columns of the jobs."""
         begin = _column(columns, "dependency_begin", num_jobs + 1)
-        owner = np.flatnonzero(np.diff(begin))
         target = np.asarray(columns.get("dependency_target", ()), np.int64)
         return cls(
             target,
             np.asarray(columns.get("dependency_kind", ()), np.uint8),
             np.maximum(_column(columns, "dependency_delay_us", len(target)), 0),
-            owner,
-            begin[owner],
-            _column(columns, "dependency_any", num_jobs)[owner] > 0,
-            num_jobs,
+            begin,
+            _column(columns, "dependency_any", num_jobs) > 0,
+            np.flatnonzero(np.diff(begin)),
         )
 
-    def judge(self, ends: Ends, over_us: Int64) -> tuple[Int64, Int64]:
-        """Return when the conditions of each job are met, and when they can never be any more.
+    @kept
+    def _by_target(self) -> tuple[Int64, Int64]:
+        """Targets in order, and the jobs that wait for them."""
+        order = np.argsort(self.target, kind="stable")
+        owner = np.repeat(np.arange(len(self.is_any)), np.diff(self.begin))
+        return self.target[order], owner[order]
 
-        ``over_us`` is when each job was over.
+    def of_targets(self, jobs: Int64) -> Int64:
+        """Return the jobs that wait for any of these."""
+        target, owner = self._by_target
+        begin, end = (np.searchsorted(target, jobs, side=side) for side in ("left", "right"))
+        return np.unique(owner[_spread(begin, end - begin)])
+
+    def judge(self, jobs: Int64, ends: Ends, over_us: Int64) -> tuple[Int64, Int64]:
+        """Return when the conditions of some jobs are met, and when they can never be any more.
+
+        ``over_us`` is when each job of the trace was over.
         """
-        met_us = np.zeros(self.num_jobs, np.int64)
-        lost_us = np.full(self.num_jobs, NEVER_US)
-        if not len(self.owner):
-            return met_us, lost_us
-        is_ok, over_us = ends.is_ok[self.target], over_us[self.target]
-        fails = np.where(self.kind == AFTEROK, ~is_ok, (self.kind == AFTERNOTOK) & is_ok)
-        started_us = ends.started_us[self.target]
+        size = self.begin[jobs + 1] - self.begin[jobs]
+        which = _spread(self.begin[jobs], size)
+        target, kind, delay_us = self.target[which], self.kind[which], self.delay_us[which]
+        is_ok, over_us = ends.is_ok[target], over_us[target]
+        fails = np.where(kind == AFTEROK, ~is_ok, (kind == AFTERNOTOK) & is_ok)
+        started_us = ends.started_us[target]
         # A start is decided after the releases of its instant, and releases at the next tick.
         after_us = np.where(
             started_us >= 0,
-            started_us + np.maximum(self.delay_us, 1),
-            np.minimum(over_us + self.delay_us, NEVER_US),
+            started_us + np.maximum(delay_us, 1),
+            np.minimum(over_us + delay_us, NEVER_US),
         )
-        met = np.where(self.kind == AFTER, after_us, np.where(fails, NEVER_US, over_us))
+        met = np.where(kind == AFTER, after_us, np.where(fails, NEVER_US, over_us))
         lost = np.where(fails, over_us, NEVER_US)
         least, most = np.minimum.reduceat, np.maximum.reduceat
-        first, is_any = self.first, self.is_any
-        met_us[self.owner] = np.where(is_any, least(met, first), most(met, first))
-        lost_us[self.owner] = np.where(is_any, most(lost, first), least(lost, first))
-        return met_us, lost_us
+        first, is_any = np.cumsum(size) - size, self.is_any[jobs]
+        return (
+            np.where(is_any, least(met, first), most(met, first)),
+            np.where(is_any, most(lost, first), least(lost, first)),
+        )
 
 
 def _limited(columns: Mapping[str, AnyArray], num_jobs: int) -> list[tuple[Int64, int]]:
