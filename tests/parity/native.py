@@ -76,12 +76,12 @@ def hold_columns(jobs: Sequence[Job], array_limits: Sequence[int | None]) -> dic
         lengths = [len(job.dependencies) for job in jobs]
         columns["dependency_begin"] = np.cumsum([0, *lengths], dtype=np.int64)
         columns["dependency_target"] = np.array([one.target for one in pairs], np.int64)
-        columns["dependency_kind"] = np.array([KINDS.index(one.kind) for one in pairs], np.uint8)
-        columns["exit_failed"] = np.array([job.exit_failed for job in jobs], np.uint8)
+        columns["dependency_kind"] = np.array([KINDS.index(one.kind) for one in pairs], np.int32)
+        columns["exit_failed"] = np.array([job.exit_failed for job in jobs], np.int32)
         if any(one.delay_us for one in pairs):
             columns["dependency_delay_us"] = np.array([one.delay_us for one in pairs], np.int64)
         if any(job.dependency_any for job in jobs):
-            columns["dependency_any"] = np.array([job.dependency_any for job in jobs], np.uint8)
+            columns["dependency_any"] = np.array([job.dependency_any for job in jobs], np.int32)
     return columns
 
 
