@@ -66,7 +66,7 @@ def _part(needs: tuple[str, ...]) -> str:
     """The section in which a metric stands, by what it needs."""
     if "admissions" in needs:
         return "deadlines"
-    parts = ("deadlines", "contention", "predictions", "failures")
+    parts = ("deadlines", "contention", "predictions", "failures", "holds")
     return next((need for need in parts if need in needs), "")
 
 
@@ -255,6 +255,7 @@ _TABLES: Final[dict[str, Callable[[], str]]] = {
     "metrics of contention": lambda: _metrics("contention"),
     "metrics of deadlines": lambda: _metrics("deadlines"),
     "metrics of failures": lambda: _metrics("failures"),
+    "metrics of holds": lambda: _metrics("holds"),
     "lower bounds": lambda: _bounds("total-jct", "makespan"),
     "bounds on deadlines": lambda: _bounds("deadlines-met"),
     "job columns": _job_columns,

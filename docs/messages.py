@@ -98,6 +98,7 @@ MESSAGES: Final[dict[str, tuple[Row, ...]]] = {
     ),
     "Warnings": (
         ("forever, the first is job", "Jobs wait, nothing runs or is due, and the policy asks for no decision. They stay unfinished.", "The policy never starts them: look for a mistake in `decide`, or a placement that refuses what fits."),
+        (" held, the first is job", "Jobs never joined the queue: a dependency is impossible, or their eligible time never comes.", "`--explain` the job; `--kill-invalid-depend` cancels those with an impossible dependency."),
         (" needs ..., but no job has one", "The trace lacks a column that the policy needs. It uses something else instead.", "Add the column (`trace.with_deadlines`, `estimate_s`), or take another policy."),
         (" decides by ..., and the speed of the run has none", "Without throughput every GPU type counts as equally fast.", '`speed="table"` and `trace.with_throughputs`.'),
         (" rejected: ", "Jobs can never run on this cluster. The load does not count them.", "Take a larger cluster, or another placement."),

@@ -61,6 +61,8 @@ const char* per_name(Per per) {
   switch (per) {
     case Per::job:
       return "job";
+    case Per::job_and_end:
+      return "job, and their end";
     case Per::type_set:
       return "type set";
     case Per::demand:
@@ -79,6 +81,10 @@ const char* per_name(Per per) {
       return "stage";
     case Per::stage_and_type:
       return "stage x GPU type";
+    case Per::dependency:
+      return "dependency";
+    case Per::array:
+      return "array";
   }
   return "";
 }

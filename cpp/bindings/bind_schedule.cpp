@@ -161,6 +161,8 @@ void bind_schedule(py::module_& m) {
                                  return own.failures;
                                });
                              })
+      .def_property_readonly("eligible_us",
+                             [](const Schedule& s) { return copy_of(s.eligible_us()); })
       .def_property_readonly("lost_us",
                              [](const Schedule& s) {
                                return of_losses<std::int64_t>(s, [](const JobLosses& own) {

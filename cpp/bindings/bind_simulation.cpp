@@ -24,6 +24,7 @@ namespace {
 py::typing::Dict<py::str, py::object> state_of(Run& run) {
   const Simulation& simulation = run.halted();
   const State& state = simulation.state();
+  std::vector<std::int64_t> held;
   std::vector<std::int64_t> waiting;
   std::vector<std::int64_t> running;
   std::vector<std::int64_t> start_us;
@@ -34,7 +35,7 @@ py::typing::Dict<py::str, py::object> state_of(Run& run) {
   std::vector<GpuMask> held_mask;
   for (const JobId job : run.live()) {
     if (!state.is_running(job)) {
-      waiting.push_back(job);
+      (state.is_held(job) ? held : waiting).push_back(job);
       continue;
     }
     const Slot& slot = state.slot(job);
@@ -56,6 +57,7 @@ py::typing::Dict<py::str, py::object> state_of(Run& run) {
     }
   }
   py::typing::Dict<py::str, py::object> columns;
+  columns["held"] = column_of(std::move(held));
   columns["waiting"] = column_of(std::move(waiting));
   columns["running"] = column_of(std::move(running));
   columns["start_us"] = column_of(std::move(start_us));
@@ -131,7 +133,8 @@ void bind_simulation(py::module_& m) {
       "Order or a Scheduler; a placement a registered name or a Placement. `policy_flags` say how\n"
       "an Order is run. `verify` recomputes and compares every rate after each instant. Outages\n"
       "are columns: the server, when it goes down and comes back (-1: never), and 0 if it fails\n"
-      "or 1 if it is drained. A run with more than `max_intervals` intervals in its log ends with\n"
+      "or 1 if it is drained. `kill_invalid_depend`: a job whose dependencies can never be met is\n"
+      "cancelled. A run with more than `max_intervals` intervals in its log ends with\n"
       "a LogLimitError.")
       .def(py::init([](Policy policy, Values policy_values,
                        const std::vector<std::string>& policy_flags, PlacementSeam placement,
@@ -141,7 +144,7 @@ void bind_simulation(py::module_& m) {
                        const std::vector<std::int32_t>& outage_server,
                        const std::vector<std::int64_t>& outage_start_us,
                        const std::vector<std::int64_t>& outage_end_us,
-                       const std::vector<std::uint8_t>& outage_kind) {
+                       const std::vector<std::uint8_t>& outage_kind, bool kill_invalid_depend) {
              Flags flags;
              for (const std::string& flag : policy_flags) flags = flags.with(flag_of(flag));
              return RunDescription{.policy = std::move(policy),
@@ -157,6 +160,7 @@ void bind_simulation(py::module_& m) {
                                    .verify = verify,
                                    .outages = outages_of(outage_server, outage_start_us,
                                                          outage_end_us, outage_kind),
+                                   .kill_invalid_depend = kill_invalid_depend,
                                    .max_intervals = max_intervals};
            }),
            py::kw_only(), py::arg("policy").none(false), py::arg("policy_values") = Values{},
@@ -168,8 +172,8 @@ void bind_simulation(py::module_& m) {
            py::arg("outage_server") = std::vector<std::int32_t>{},
            py::arg("outage_start_us") = std::vector<std::int64_t>{},
            py::arg("outage_end_us") = std::vector<std::int64_t>{},
-           py::arg("outage_kind") = std::vector<std::uint8_t>{}, py::keep_alive<1, 2>(),
-           py::keep_alive<1, 5>());
+           py::arg("outage_kind") = std::vector<std::uint8_t>{},
+           py::arg("kill_invalid_depend") = false, py::keep_alive<1, 2>(), py::keep_alive<1, 5>());
 
   py::class_<Run>(m, "Run",
                   "A replay of the jobs on the cluster that can be halted between arrivals. The\n"

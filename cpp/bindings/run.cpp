@@ -206,7 +206,7 @@ void Run::check_next(Time at) {
 void Run::cancel(JobId job, Time at) {
   check_next(at);
   const State& state = halted().state();
-  if (job >= state.num_arrived() || (!state.is_waiting(job) && !state.is_running(job))) {
+  if (!state.is_live(job)) {
     throw InvalidInput("cancel: job " + std::to_string(job) + " must be waiting or running");
   }
   attempt(is_native_, [&] { run_->simulation().cancel(job, at); });
@@ -237,7 +237,7 @@ std::vector<Event> Run::take_events() {
 const std::vector<JobId>& Run::live() {
   const State& state = halted().state();
   for (; num_seen_ < state.num_arrived(); ++num_seen_) live_.push_back(num_seen_);
-  std::erase_if(live_, [&](JobId job) { return !state.is_waiting(job) && !state.is_running(job); });
+  std::erase_if(live_, [&](JobId job) { return !state.is_live(job); });
   return live_;
 }
 

@@ -16,11 +16,12 @@ enum class EventKind : std::uint8_t {
   interrupt,
   kill,
   fail,
+  release,
 };
 
 /// Public names, in the order of EventKind.
 inline constexpr const char* kEventNames[] = {"start",  "preempt",   "resize", "finish", "reject",
-                                              "cancel", "interrupt", "kill",   "fail"};
+                                              "cancel", "interrupt", "kill",   "fail",   "release"};
 
 /// An event of a job at an instant.
 struct Event {

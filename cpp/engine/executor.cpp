@@ -15,6 +15,11 @@ void Executor::fail(JobId job, const char* what) const {
                        std::to_string(job) + ": " + what);
 }
 
+void Executor::write(EventKind kind, JobId job) {
+  if (events_ != nullptr) events_->push_back({kind, job});
+  if (keeps_events_) kept_events_.push_back({kind, job});
+}
+
 void Executor::check_width(JobId job, const Allocation& allocation) const {
   const int gpus = allocation.gpus;
   if (gpus == state_->jobs().gpus(job)) return;

@@ -54,10 +54,17 @@ class Executor final : public Actions {
   /// Nothing will come of the decision that was asked for.
   void drop_wake() noexcept { wake_ = kNever; }
   /// All that happens is written there, too; null: nowhere.
-  void tell(std::vector<Event>* events) noexcept { events_ = events; }
+  void tell(std::vector<Event>* events) noexcept {
+    events_ = events;
+    has_listener_ = events_ != nullptr || keeps_events_;
+  }
+  /// From now on what happens is kept for `take_events`, too.
+  void keep_events() noexcept { keeps_events_ = has_listener_ = true; }
+  /// What happened since the last call.
+  [[nodiscard]] std::vector<Event> take_events() { return std::exchange(kept_events_, {}); }
   void note(EventKind kind, JobId job) {
-    if (events_ != nullptr) [[unlikely]]
-      events_->push_back({kind, job});
+    if (has_listener_) [[unlikely]]
+      write(kind, job);
   }
   /// A job has arrived that can run.
   void admit(JobId job) noexcept {
@@ -96,6 +103,7 @@ class Executor final : public Actions {
   [[nodiscard]] std::vector<JobLosses> take_losses() { return std::move(losses_); }
 
  private:
+  [[gnu::noinline, gnu::cold]] void write(EventKind kind, JobId job);
   void check_gang(JobId job, const Allocation& allocation) const;
   void check_width(JobId job, const Allocation& allocation) const;
   void check_piece(JobId job, const Piece& piece) const;
@@ -132,6 +140,9 @@ class Executor final : public Actions {
   Time wake_ = kNever;
   bool has_changed_policy_ = false;  // in this decision
   std::vector<Event>* events_ = nullptr;
+  std::vector<Event> kept_events_;
+  bool keeps_events_ = false;
+  bool has_listener_ = false;  // one of the two
 };
 
 }  // namespace gpusched

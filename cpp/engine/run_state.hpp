@@ -30,7 +30,10 @@ class RunState final : public State {
     records_[job].reason = reason;
   }
 
-  /// A waiting job will never run, or an ended one never again.
+  /// A waiting job is not in the queue until it is released.
+  void hold(JobId job) noexcept { records_[job].phase = Phase::held; }
+  void release(JobId job) noexcept { records_[job].phase = Phase::waiting; }
+  /// A waiting or held job will never run, or an ended one never again.
   void end(JobId job, Phase phase) noexcept { records_[job].phase = phase; }
   /// Visits the waiting jobs, in order.
   template <class Visit>

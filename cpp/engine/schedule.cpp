@@ -8,6 +8,7 @@ namespace gpusched {
 
 Status Schedule::status(JobId job) const noexcept {
   switch (records_[job].phase) {
+    case Phase::held:
     case Phase::waiting:
     case Phase::running:
       break;

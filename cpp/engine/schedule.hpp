@@ -39,13 +39,15 @@ class Schedule {
  public:
   Schedule(JobId num_jobs, JobRecords records, IntervalLog log, std::vector<double> uncontended_us,
            std::vector<std::int32_t> num_resizes, std::vector<JobLosses> losses,
-           std::vector<Decision> decisions, Counters counters, std::vector<std::string> warnings)
+           std::vector<std::int64_t> eligible_us, std::vector<Decision> decisions,
+           Counters counters, std::vector<std::string> warnings)
       : num_jobs_(num_jobs),
         records_(std::move(records)),
         log_(std::move(log)),
         uncontended_us_(std::move(uncontended_us)),
         num_resizes_(std::move(num_resizes)),
         losses_(std::move(losses)),
+        eligible_us_(std::move(eligible_us)),
         decisions_(std::move(decisions)),
         counters_(counters),
         warnings_(std::move(warnings)) {}
@@ -73,6 +75,11 @@ class Schedule {
   }
   /// One per job; empty if the run had no outages and its jobs no limits.
   [[nodiscard]] const std::vector<JobLosses>& losses() const noexcept { return losses_; }
+  /// When each job joined the queue; -1: it did not, -2: its dependencies can never be met. Empty if
+  /// no job can be held or cancelled by its user.
+  [[nodiscard]] const std::vector<std::int64_t>& eligible_us() const noexcept {
+    return eligible_us_;
+  }
   /// Admission decisions, one per job; empty for other schedulers.
   [[nodiscard]] const std::vector<Decision>& decisions() const noexcept { return decisions_; }
   [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
@@ -100,6 +107,7 @@ class Schedule {
   std::vector<double> uncontended_us_;
   std::vector<std::int32_t> num_resizes_;
   std::vector<JobLosses> losses_;
+  std::vector<std::int64_t> eligible_us_;
   std::vector<Decision> decisions_;
   Counters counters_;
   std::vector<std::string> warnings_;

@@ -11,7 +11,7 @@ namespace gpusched {
 
 Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& scheduler,
                        Placement& placement, const Pacing& pacing, std::uint64_t seed,
-                       RunControl& control, std::span<const Outage> outages,
+                       RunControl& control, std::span<const Outage> outages, bool kills_impossible,
                        const Snapshot* snapshot)
     : state_(jobs, cluster, pacing.speed, placement.is_pooled(), placement.follows_servers(jobs)),
       progress_(state_, pacing.speed, pacing.contention, pacing.verify),
@@ -29,6 +29,16 @@ Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& 
         "checkpoint_write_us: supported only under the speed `fixed`, in runs that begin empty");
   }
   feasibility_.begin(placement, seed, scheduler, control);
+  eligibility_.begin(kills_impossible);
+  may_hold_ = has_extras_ = eligibility_.is_used();
+  if (may_hold_) {
+    if (snapshot != nullptr) {
+      fail_input(
+          "eligible_us, cancel_at_us, dependencies, array_limit: supported only in runs that begin "
+          "empty");
+    }
+    executor_.keep_events();
+  }
   expect(outages);
   if (snapshot != nullptr) restore(*snapshot);
   scheduler.begin({state_, placement, seed, control});
@@ -149,8 +159,9 @@ void Simulation::expect(std::span<const Outage> outages) {
     fail_input("gpu_share: not supported in runs with outages");
   }
   outages_.begin(outages, state_.cluster());
-  change_at_ = outages_.next();
+  look_ahead();
   state_.begin_closing();
+  has_extras_ = true;
   executor_.keep_losses();
   check_outages(*scheduler_);
 }
@@ -172,22 +183,13 @@ Time Simulation::next_arrival() const {
   return state_.num_arrived() < jobs.num_jobs() ? jobs.submit(state_.num_arrived()) : kNever;
 }
 
-bool Simulation::step(Time limit) {
-  if (!open_instant(limit)) return false;
-  const std::span<const JobId> finished = is_anew_ ? std::span<const JobId>{} : finished_;
-  const bool has_released = !finished_.empty() || has_changed_;
-  scheduler_->decide(state_, {finished, arrived_, has_released, has_other_gpus_}, executor_);
-  close_instant();
-  return true;
-}
-
-bool Simulation::open_instant(Time limit) {
+[[gnu::always_inline]] inline bool Simulation::open(Time limit) {
   const Time finish = finishes_.next();
   const Time arrival = next_arrival();
   const Time now = std::min(std::min(finish, arrival), std::min(executor_.wake_up(), change_at_));
   if (now >= limit) return false;
   const bool has_change = change_at_ == now;
-  if (has_change && next() == kNever) [[unlikely]]
+  if (has_change && is_over()) [[unlikely]]
     return false;
   if (now.count() >= kMaxTicks) fail_at_the_end_of_time(finish);
   state_.move_to(now);
@@ -200,19 +202,42 @@ bool Simulation::open_instant(Time limit) {
   if (has_change) [[unlikely]]
     apply_changes();
   if (arrival == now) apply_arrivals();
-  if (state_.has_changed_capacity()) [[unlikely]]
-    show_other_gpus();
+  if (has_extras_) [[unlikely]]
+    end_opening();
   executor_.begin_decision(is_timer_);
   return true;
 }
 
+bool Simulation::step(Time limit) {
+  if (!open(limit)) return false;
+  const std::span<const JobId> finished = is_anew_ ? std::span<const JobId>{} : finished_;
+  const bool has_released = !finished_.empty() || has_changed_;
+  scheduler_->decide(state_, {finished, arrived_, has_released, has_other_gpus_}, executor_);
+  close_instant();
+  return true;
+}
+
+bool Simulation::open_instant(Time limit) { return open(limit); }
+
+bool Simulation::is_over() { return next() == kNever; }
+
+void Simulation::end_opening() {
+  if (may_hold_) release_held();
+  if (state_.has_changed_capacity()) show_other_gpus();
+}
+
 void Simulation::close_instant() {
   executor_.end_decision();
+  if (may_hold_) [[unlikely]] {
+    eligibility_.see_starts(executor_.take_events());
+    look_ahead();
+  }
   if (is_timer_) {
     livelock_.look(state_, executor_.turns());
     // What waits now waits for GPUs that never come back: no timer helps it.
     const bool is_stuck = is_idle_ && state_.num_running() == 0 && outages_.is_over();
-    if (is_stuck && next_arrival() == kNever) executor_.drop_wake();
+    const Time more = std::min(next_arrival(), eligibility_.next());
+    if (is_stuck && more == kNever) executor_.drop_wake();
   }
   ++counters_.num_instants;
   counters_.num_events += finished_.size() + arrived_.size();
@@ -258,21 +283,24 @@ void Simulation::fail_at_the_end_of_time(Time finish) {
 void Simulation::change(const Change& change, Time at) {
   pending_.changes.push_back(change);
   pending_.at = at;
-  change_at_ = std::min(at, outages_.next());
+  look_ahead();
 }
 
 void Simulation::cancel(JobId job, Time at) {
-  if (state_.is_waiting(job)) {
-    // One that is still to begin, or to see what waits, has not heard of the job.
-    const bool is_known = !pending_.has(Change::restore) && !pending_.has(Change::hand_over);
-    if (is_known && !scheduler_->withdraw(state_, job)) {
-      fail_input("cancel: job " + std::to_string(job) +
-                 " is waiting, and the policy cannot remove a waiting job");
-    }
-    state_.end(job, Phase::cancelled);
-    executor_.note(EventKind::cancel, job);
-  }
+  // One that is still to begin, or to see what waits, has not heard of the job.
+  withdraw(job, !pending_.has(Change::restore) && !pending_.has(Change::hand_over), "cancel");
   change({Change::cancel, job}, at);
+}
+
+/// Ends a job that does not run, if it is not over.
+void Simulation::withdraw(JobId job, bool is_known, const char* what) {
+  if (!state_.is_waiting(job) && !state_.is_held(job)) return;
+  if (state_.is_waiting(job) && is_known && !scheduler_->withdraw(state_, job)) {
+    fail_input(std::string(what) + ": job " + std::to_string(job) +
+               " is waiting, and the policy cannot remove a waiting job");
+  }
+  state_.end(job, Phase::cancelled);
+  executor_.note(EventKind::cancel, job);
 }
 
 void Simulation::hand_over(Scheduler& scheduler, Time at) {
@@ -287,7 +315,7 @@ void Simulation::apply_changes() {
   if (pending_.at == state_.now()) now = std::exchange(pending_, {});
   apply_cancellations(now);
   if (outages_.next() == state_.now()) apply_outages();
-  change_at_ = std::min(pending_.at, outages_.next());
+  look_ahead();
   if (now.has(Change::hand_over)) {
     begin_anew();
   } else if (now.has(Change::restore)) {
@@ -299,11 +327,23 @@ void Simulation::apply_cancellations(const PendingChanges& now) {
   for (const Change& change : now.changes) {
     if (change.kind != Change::ask) has_changed_ = true;
     // It may have waited, or have just finished.
-    if (change.kind != Change::cancel || !state_.is_running(change.job)) continue;
-    executor_.stop(state_.record(change.job).slot, Phase::cancelled);
-    finished_.push_back(change.job);
+    if (change.kind == Change::cancel) stop_running(change.job);
+  }
+  if (may_hold_) {
+    const std::string at = "at " + std::to_string(state_.now().count()) + " us: cancel_at_us";
+    for (const JobId job : eligibility_.take_cancelled()) {
+      if (!state_.is_held(job)) has_changed_ = true;
+      stop_running(job);
+      withdraw(job, !now.has(Change::hand_over), at.c_str());
+    }
   }
   std::sort(finished_.begin(), finished_.end());
+}
+
+void Simulation::stop_running(JobId job) {
+  if (!state_.is_running(job)) return;
+  executor_.stop(state_.record(job).slot, Phase::cancelled);
+  finished_.push_back(job);
 }
 
 void Simulation::apply_outages() {
@@ -334,7 +374,7 @@ void Simulation::hit(const std::vector<ServerId>& servers) {
 void Simulation::begin_anew() {
   executor_.hand_over(scheduler_->restart_rule());
   for (JobId job = 0; job < state_.num_arrived(); ++job) {
-    if (!state_.is_waiting(job)) continue;
+    if (!state_.is_waiting(job) && !state_.is_held(job)) continue;
     const RejectReason reason = feasibility_.judge(job);
     if (reason != RejectReason::none) reject(job, reason);
   }
@@ -370,13 +410,35 @@ void Simulation::reject(JobId job, RejectReason reason) {
   while (next_arrival() == state_.now()) {
     const JobId job = state_.arrive();
     const RejectReason reason = feasibility_.judge(job);
-    if (reason == RejectReason::none) {
+    if (reason != RejectReason::none) {
+      reject(job, reason);
+    } else if (may_hold_ && !eligibility_.arrive(job)) {
+      state_.hold(job);
+      eligibility_.hold(job);
+    } else {
       executor_.admit(job);
       arrived_.push_back(job);
-    } else {
-      reject(job, reason);
     }
   }
+}
+
+/// What ended at this instant lets other jobs join the queue, or makes them impossible.
+void Simulation::release_held() {
+  eligibility_.see_ends(executor_.take_events());
+  for (auto given_up = eligibility_.take_impossible(); !given_up.empty();
+       given_up = eligibility_.take_impossible()) {
+    std::sort(given_up.begin(), given_up.end());
+    for (const JobId job : given_up) withdraw(job, true, "");
+    eligibility_.see_ends(executor_.take_events());
+  }
+  const std::vector<JobId> released = eligibility_.take_released();
+  for (const JobId job : released) {
+    state_.release(job);
+    executor_.admit(job);
+    arrived_.push_back(job);
+    if (state_.jobs().submit(job) < state_.now()) executor_.note(EventKind::release, job);
+  }
+  if (!released.empty()) std::sort(arrived_.begin(), arrived_.end());
 }
 
 void Simulation::run() {
@@ -386,6 +448,20 @@ void Simulation::run() {
     control_->num_finished.store(num_finished_, std::memory_order_relaxed);
   }
   control_->num_finished.store(num_finished_, std::memory_order_relaxed);
+}
+
+void Simulation::warn_of_held(std::vector<std::string>& warnings) const {
+  std::uint64_t num_held = 0;
+  JobId first = kNoJob;
+  for (JobId job = 0; job < state_.num_arrived(); ++job) {
+    if (state_.is_held(job) && num_held++ == 0) first = job;
+  }
+  if (num_held == 0) return;
+  warnings.push_back(std::to_string(num_held) + (num_held == 1 ? " job stays" : " jobs stay") +
+                     " held, the first is job " + std::to_string(first) +
+                     (eligibility_.is_impossible(first) ? ": its dependencies can never be met"
+                      : state_.jobs().eligible(first) == kNever ? ": it is held for good"
+                                                                : ""));
 }
 
 Schedule Simulation::finish() {
@@ -411,10 +487,12 @@ Schedule Simulation::finish() {
         "waiting job nor requested a wake-up" +
         (state_.gpus_up() < state_.cluster().num_gpus() ? "; some GPUs are down" : ""));
   }
+  if (may_hold_) warn_of_held(warnings);
   counters_.num_rates_computed = progress_.num_computed();
   counters_.num_rates_changed = progress_.num_changed();
   return Schedule(state_.jobs().num_jobs(), state_.take_records(), std::move(log_),
                   state_.uncontended_us(), executor_.take_num_resizes(), executor_.take_losses(),
+                  eligibility_.take_eligible_us(),
                   has_decided ? scheduler_->decisions() : std::vector<Decision>{}, counters_,
                   std::move(warnings));
 }

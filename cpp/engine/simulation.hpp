@@ -9,6 +9,7 @@
 
 #include "base/clone.hpp"
 #include "base/run_control.hpp"
+#include "engine/eligibility.hpp"
 #include "engine/event.hpp"
 #include "engine/executor.hpp"
 #include "engine/feasibility.hpp"
@@ -29,7 +30,7 @@ namespace gpusched {
 
 /// Replays the jobs on the cluster, one instant after the other. At each, what happens is applied in
 /// one order, by index within a kind: finishes, kills at limits, cancellations, outages that begin and
-/// those that end, a change of policy, arrivals, timers. Then the scheduler is shown what finished and arrived and whether GPUs
+/// those that end, a change of policy, arrivals, releases of held jobs, timers. Then the scheduler is shown what finished and arrived and whether GPUs
 /// were released, and decides once.
 class Simulation {
  public:
@@ -41,12 +42,13 @@ class Simulation {
   };
 
   /// All arguments outlive the simulation, but for the last two. `outages`: when servers are out of
-  /// use. `snapshot`: null, or where it begins. Then its first decision, at `first` or as something
+  /// use. `kills_impossible`: a job whose dependencies can never be met is cancelled. `snapshot`: null, or where it begins. Then its first decision, at `first` or as something
   /// happens before, is shown all that waits. Throws InvalidInput if the scheduler, the placement or
   /// the jobs do not support one of these.
   Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& scheduler,
              Placement& placement, const Pacing& pacing, std::uint64_t seed, RunControl& control,
-             std::span<const Outage> outages = {}, const Snapshot* snapshot = nullptr);
+             std::span<const Outage> outages = {}, bool kills_impossible = false,
+             const Snapshot* snapshot = nullptr);
 
   /// Handles the next instant if it lies before `limit`; false when there is none.
   bool step(Time limit = kNever);
@@ -57,8 +59,8 @@ class Simulation {
   void close_instant();
   /// The next instant, or kNever.
   [[nodiscard]] Time next() {
-    const Time next =
-        std::min({finishes_.next(), next_arrival(), executor_.wake_up(), pending_.at});
+    const Time next = std::min(
+        {finishes_.next(), next_arrival(), executor_.wake_up(), pending_.at, eligibility_.next()});
     // When all jobs are done, no outage matters any more.
     return next == kNever && !state_.has_waiting() ? kNever : std::min(next, outages_.next());
   }
@@ -106,6 +108,8 @@ class Simulation {
   [[nodiscard]] std::uint64_t num_instants() const noexcept { return counters_.num_instants; }
 
  private:
+  [[nodiscard]] bool open(Time limit);
+  [[nodiscard, gnu::noinline, gnu::cold]] bool is_over();
   /// A change of the run from outside.
   struct Change {
     enum Kind : std::uint8_t {
@@ -133,6 +137,11 @@ class Simulation {
   void apply_finishes();
   void apply_changes();
   void apply_cancellations(const PendingChanges& now);
+  void withdraw(JobId job, bool is_known, const char* column);
+  void stop_running(JobId job);
+  void release_held();
+  [[gnu::noinline, gnu::cold]] void end_opening();
+  void look_ahead() { change_at_ = std::min({pending_.at, outages_.next(), eligibility_.next()}); }
   void apply_outages();
   void hit(const std::vector<ServerId>& servers);
   void begin_anew();
@@ -140,6 +149,7 @@ class Simulation {
   void expect(std::span<const Outage> outages);
   void check_outages(const Scheduler& scheduler) const;
   void show_waiting();
+  void warn_of_held(std::vector<std::string>& warnings) const;
   void reject(JobId job, RejectReason reason);
   void restore(const Snapshot& snapshot);
   void restore_running(const Snapshot& snapshot);
@@ -161,8 +171,11 @@ class Simulation {
   Feasibility feasibility_{state_};
   Livelock livelock_;
   OutageCalendar outages_;
+  Eligibility eligibility_{state_};
   PendingChanges pending_;
-  Time change_at_ = kNever;  // of those, or of an outage
+  Time change_at_ = kNever;  // of those, of an outage, or of a held or cancelled job
+  bool may_hold_ = false;       // jobs may be held, or are cancelled by their users
+  bool has_extras_ = false;     // or there are outages
   bool has_changed_ = false;  // of the present instant, from outside
   bool is_anew_ = false;  // a new scheduler decides, without history
   bool is_timer_ = false;    // and nothing else happened

@@ -20,6 +20,7 @@ namespace gpusched {
 /// Dimensions of a column, row-major (last varies fastest).
 enum class Per : std::uint8_t {
   job,
+  job_and_end,
   type_set,
   demand,
   profile,
@@ -29,6 +30,8 @@ enum class Per : std::uint8_t {
   graph_and_end,
   stage,
   stage_and_type,
+  dependency,
+  array,
 };
 
 /// The allowed values of a column, each taken alone.
@@ -62,6 +65,16 @@ inline constexpr ValueRange kLeastWidth{"1 to gpus", 1};
 inline constexpr ValueRange kGreatestWidth{"at least gpus"};
 inline constexpr ValueRange kDeadline{"after the submit and below 2^62 microseconds, or -1",
                                       kNoDeadline, kMaxTicks - 1};
+inline constexpr ValueRange kEligible{"from the submit to 2^62 microseconds, or -1", kNoLimit,
+                                      kMaxTicks};
+inline constexpr ValueRange kFlag{"0 or 1", 0, 1};
+inline constexpr ValueRange kOffset{"ascending from 0"};
+inline constexpr ValueRange kTarget{"another job"};
+inline constexpr ValueRange kDependencyKind{"0 (after) to 3 (afternotok)", 0, 3};
+inline constexpr ValueRange kDelay{"0 to 2^53 microseconds, and 0 unless the kind is after", 0,
+                                   kMaxServiceTicks};
+inline constexpr ValueRange kArrayIndex{"an index into the arrays, or -1", -1};
+inline constexpr ValueRange kArrayLimit{"at least 1, or -1", kNoLimit};
 inline constexpr ValueRange kPositive{.rule = "positive and finite", .excludes_least = true};
 inline constexpr ValueRange kNotNegative{"finite and at least 0"};
 inline constexpr ValueRange kSeconds{.rule = "positive and finite",
@@ -155,7 +168,27 @@ inline constexpr ValueRange kGraphIndex{"an index into the graphs"};
   COLUMN(checkpoint_write_us, std::int64_t, "us", job, optional, kCost,                            \
          "Time that a checkpoint takes; default 0.")                                               \
   COLUMN(max_requeues, std::int32_t, "", job, optional, kRequeues,                                 \
-         "Server failures after which the job starts again; -1 or default: any number.")
+         "Server failures after which the job starts again; -1 or default: any number.")           \
+  COLUMN(eligible_us, std::int64_t, "us", job, optional, kEligible,                                \
+         "The job is held until then; -1 or default: not; 2^62: for good.")                        \
+  COLUMN(cancel_at_us, std::int64_t, "us", job, optional, kDeadline,                               \
+         "Its user cancels the job then; -1 or default: never.")                                   \
+  COLUMN(exit_failed, std::int32_t, "", job, optional, kFlag,                                      \
+         "1: jobs that need its success count it as failed when it finishes; default 0.")          \
+  COLUMN(dependency_begin, std::int64_t, "", job_and_end, optional, kOffset,                       \
+         "First dependency of each job, then the number of dependencies.")                         \
+  COLUMN(dependency_target, std::int64_t, "", dependency, optional, kTarget,                       \
+         "The job that it waits for.")                                                             \
+  COLUMN(dependency_kind, std::int32_t, "", dependency, optional, kDependencyKind,                 \
+         "What of it: 0 its start, 1 its end, 2 its success, 3 its failure.")                      \
+  COLUMN(dependency_delay_us, std::int64_t, "us", dependency, optional, kDelay,                    \
+         "Time after the start; default 0.")                                                       \
+  COLUMN(dependency_any, std::int32_t, "", job, optional, kFlag,                                   \
+         "1: one of the job's dependencies suffices; default 0.")                                  \
+  COLUMN(array, std::int32_t, "", job, optional, kArrayIndex,                                      \
+         "Index of the array of which the job is a task; -1 or default: none.")                    \
+  COLUMN(array_limit, std::int32_t, "", array, optional, kArrayLimit,                              \
+         "Most of its tasks that are queued or running; -1 or default: any number.")
 
 enum class JobColumn : std::uint8_t {
 #define GPUSCHED_COLUMN(name, ...) name,

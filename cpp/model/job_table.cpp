@@ -40,6 +40,9 @@ bool lies_in(const ValueRange& range, Value value) {
 /// Columns that are required together, because others refer to them; figures for speeds are not.
 bool is_needed_with_its_peers(Per per) { return per == Per::demand || per == Per::stage; }
 
+/// Columns with as many values as others of their kind, if they have any.
+bool has_peers(Per per) { return per == Per::job || per == Per::profile || per == Per::dependency; }
+
 /// The first column that has a value for each of these and is not empty; its name and length.
 std::pair<std::string_view, std::size_t> first_of(Per per, const JobColumns& columns) {
   std::pair<std::string_view, std::size_t> first;
@@ -76,6 +79,7 @@ JobTable::JobTable(const JobColumns& columns) : columns_(columns) {
   read_demands();
   check_gpus_per_node();
   check_limits();
+  check_conditions();
   check_profiles();
   check_indices();
   check_graphs();
@@ -84,8 +88,7 @@ JobTable::JobTable(const JobColumns& columns) : columns_(columns) {
 void JobTable::check_lengths() const {
   for_each_column(
       [&](const ColumnInfo& info, const auto& values) {
-        const bool is_alone = info.per != Per::job && info.per != Per::profile;
-        if (is_alone && !is_needed_with_its_peers(info.per)) return;
+        if (!has_peers(info.per) && !is_needed_with_its_peers(info.per)) return;
         const bool may_lack = !info.is_required() && !is_needed_with_its_peers(info.per);
         if (may_lack && values.empty()) return;
         const auto [first, length] = first_of(info.per, columns_);
@@ -204,6 +207,59 @@ void JobTable::check_limits() {
     if (writes <= kMaxServiceTicks / write) continue;
     fail_at(JobColumn::checkpoint_write_us, row, std::to_string(write),
             "all checkpoints of the job together may take 2^53 microseconds");
+  }
+}
+
+void JobTable::check_conditions() const {
+  const auto check_after = [this](JobColumn column, std::span<const std::int64_t> values,
+                                  std::int64_t least_wait) {
+    for (std::size_t row = 0; row < values.size(); ++row) {
+      if (values[row] == kNoLimit || values[row] >= columns_.submit_us[row] + least_wait) continue;
+      fail_at(column, row, std::to_string(values[row]));
+    }
+  };
+  check_after(JobColumn::eligible_us, columns_.eligible_us, 0);
+  check_after(JobColumn::cancel_at_us, columns_.cancel_at_us, 1);
+  const auto& begin = columns_.dependency_begin;
+  const auto& target = columns_.dependency_target;
+  if (!begin.empty() && begin.size() != std::size_t{num_jobs()} + 1) {
+    fail_length(info_of(JobColumn::dependency_begin), begin.size(),
+                " is not one more than the number of jobs");
+  }
+  if (!begin.empty() && columns_.dependency_kind.size() != target.size()) {
+    fail_length(info_of(JobColumn::dependency_kind), columns_.dependency_kind.size(),
+                " differs from dependency_target: " + std::to_string(target.size()));
+  }
+  for (std::size_t row = 0; row < begin.size(); ++row) {
+    const bool is_end = row + 1 == begin.size();
+    const std::int64_t least = row == 0 ? 0 : begin[row - 1];
+    const auto most = static_cast<std::int64_t>(target.size());
+    if (begin[row] < least || begin[row] > most || (row == 0 && begin[row] != 0) ||
+        (is_end && begin[row] != most)) {
+      fail_at(JobColumn::dependency_begin, row, std::to_string(begin[row]));
+    }
+    for (std::int64_t at = least; at < begin[row]; ++at) {
+      const auto place = static_cast<std::size_t>(at);
+      const auto job = static_cast<std::int64_t>(row) - 1;
+      if (target[place] >= std::int64_t{num_jobs()} || target[place] == job) {
+        fail_at(JobColumn::dependency_target, place, std::to_string(target[place]));
+      }
+      if (columns_.dependency_delay_us.empty() || columns_.dependency_delay_us[place] == 0 ||
+          columns_.dependency_kind[place] == 0) {
+        continue;
+      }
+      fail_at(JobColumn::dependency_delay_us, place,
+              std::to_string(columns_.dependency_delay_us[place]));
+    }
+  }
+  for (std::size_t row = 0; row < columns_.array.size(); ++row) {
+    const std::int32_t array = columns_.array[row];
+    if (array >= 0 && static_cast<std::size_t>(array) >= columns_.array_limit.size()) {
+      fail_at(JobColumn::array, row, std::to_string(array));
+    }
+  }
+  for (std::size_t row = 0; row < columns_.array_limit.size(); ++row) {
+    if (columns_.array_limit[row] == 0) fail_at(JobColumn::array_limit, row, "0");
   }
 }
 

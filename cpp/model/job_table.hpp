@@ -15,6 +15,9 @@
 
 namespace gpusched {
 
+/// What of another job a job waits for.
+enum class Dependency : std::uint8_t { start, end, success, failure };
+
 /// Jobs as columns, sorted by submit; a JobId is a row.
 class JobTable {
  public:
@@ -67,6 +70,26 @@ class JobTable {
   /// Whether a run may be ended, or take longer, by one of these.
   [[nodiscard]] bool has_limits() const noexcept {
     return !columns_.time_limit_us.empty() || !columns_.checkpoint_every_us.empty();
+  }
+  /// Not in the queue before; kNever: held for good.
+  [[nodiscard]] Time eligible(JobId job) const noexcept {
+    if (columns_.eligible_us.empty()) return submit(job);
+    const std::int64_t at = columns_.eligible_us[job];
+    return at == kMaxTicks ? kNever : std::max(submit(job), Time{at});
+  }
+  /// kNever where its user does not cancel the job.
+  [[nodiscard]] Time cancel_at(JobId job) const noexcept {
+    if (columns_.cancel_at_us.empty() || columns_.cancel_at_us[job] == kNoLimit) return kNever;
+    return Time{columns_.cancel_at_us[job]};
+  }
+  /// Whether jobs that wait for its success count it as failed when it finishes.
+  [[nodiscard]] bool exit_failed(JobId job) const noexcept {
+    return !columns_.exit_failed.empty() && columns_.exit_failed[job] != 0;
+  }
+  /// Whether a job may be held, or is cancelled by its user.
+  [[nodiscard]] bool has_conditions() const noexcept {
+    return !columns_.eligible_us.empty() || !columns_.cancel_at_us.empty() ||
+           !columns_.dependency_begin.empty() || !columns_.array_limit.empty();
   }
   /// Allowed GPU types; all bits set where the job may run anywhere.
   [[nodiscard]] TypeMask types(JobId job) const noexcept {
@@ -145,6 +168,7 @@ class JobTable {
   void read_demands();
   void check_gpus_per_node();
   void check_limits();
+  void check_conditions() const;
   void check_profiles();
   void check_graphs();
 

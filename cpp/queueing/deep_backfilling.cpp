@@ -11,7 +11,9 @@
 
 namespace gpusched {
 
-void Reservations::begin(const Setup& setup, const RunningIndex& running, bool admits_extra) {
+void Reservations::begin(const Setup& setup, const RunningIndex& running, bool admits_extra,
+                         Time margin) {
+  margin_ = margin;
   placement_ = &setup.placement;
   running_ = &running;
   admits_extra_ = admits_extra;
@@ -74,7 +76,8 @@ void Reservations::add(const State& state, JobId job) {
 bool Reservations::find(const State& state, const Request& request, Time length, Held& held) {
   free_ = state.occupancy();
   auto next = running_->first_after(Time{-1});
-  for (std::size_t step = 0; (step = next_fit(step, request.gpus, length)) < steps_.size();) {
+  for (std::size_t step = 0;
+       (step = next_fit(step, request.gpus, length + margin_)) < steps_.size();) {
     const Time at = steps_[step].at;
     if (placement_->is_pooled()) {
       held = {at, at + length, request.gpus, {}};
@@ -84,7 +87,7 @@ bool Reservations::find(const State& state, const Request& request, Time length,
       const Slot& run = state.slot(running_->at(next).job);
       free_->release(run.gpus, run.pieces);
     }
-    if (!accepts(request, at, at + length)) continue;
+    if (!accepts(request, at, at + length + margin_)) continue;
     held = {at, at + length, request.gpus, allocation_.pieces};
     return true;
   }
@@ -115,7 +118,7 @@ bool Reservations::accepts(const Request& request, Time begin, Time end) {
 }
 
 bool Reservations::admits(const State& state, JobId job, const Allocation& allocation) {
-  const Time end = state.now() + state.jobs().estimate(job);
+  const Time end = state.now() + state.jobs().estimate(job) + margin_;
   const auto outlives = [&](const Held& held) { return end > held.begin; };
   if (std::none_of(held_.begin(), held_.end(), outlives)) return true;
   if (!admits_extra_) return false;
@@ -188,8 +191,8 @@ void DeepBackfilling::begin(const Setup& setup) {
   waiting_.clear();
   lines_.begin(setup.state.classes());
   placeable_.begin(setup, lines_.heads());
-  head_.begin(setup, rule_.admits_extra);
-  promises_.begin(setup, head_.running(), rule_.admits_extra);
+  head_.begin(setup, rule_.admits_extra, rule_.margin);
+  promises_.begin(setup, head_.running(), rule_.admits_extra, rule_.margin);
   promised_.clear();
 }
 

@@ -24,9 +24,9 @@ namespace gpusched {
 /// of the free GPUs. Whole GPUs only.
 class Reservations {
  public:
-  /// `running` are the running jobs by their expected ends; it outlives this. `admits_extra`:
-  /// whether a job may run past a reserved start.
-  void begin(const Setup& setup, const RunningIndex& running, bool admits_extra);
+  /// `running` are the running jobs by their expected ends; it outlives this. `admits_extra` and
+  /// `margin`: as of HeadReservation.
+  void begin(const Setup& setup, const RunningIndex& running, bool admits_extra, Time margin);
 
   void clear() noexcept {
     held_.clear();
@@ -69,6 +69,7 @@ class Reservations {
   Ref<Placement> placement_;
   Ref<const RunningIndex> running_;
   bool admits_extra_ = true;
+  Time margin_{0};
   std::vector<Held> held_;
   std::vector<Step> steps_;
   Allocation allocation_;
@@ -121,6 +122,8 @@ struct BackfillRule {
   std::int64_t depth = 1;
   /// Whether the others are tried by (estimate, JobId), not by JobId.
   bool shortest_first = false;
+  /// So long before a reserved start a job on its GPUs must end.
+  Time margin{0};
 };
 
 /// Backfilling with any rule. Every decision walks over the classes of jobs that may fit; each

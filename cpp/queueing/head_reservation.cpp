@@ -111,8 +111,9 @@ void ExpectedGpus::retreat(Time end) {
   at_ = end - kTick;
 }
 
-void HeadReservation::begin(const Setup& setup, bool admits_extra) {
+void HeadReservation::begin(const Setup& setup, bool admits_extra, Time margin) {
   admits_extra_ = admits_extra;
+  margin_ = margin;
   placement_ = &setup.placement;
   is_slow_ = takes_slow_twins;
   running_.clear();
@@ -283,7 +284,7 @@ bool HeadReservation::is_in_the_way(const Allocation& allocation) const {
 }
 
 bool HeadReservation::admits(const State& state, JobId job, const Allocation& allocation) {
-  if (state.now() + state.jobs().estimate(job) <= shadow_time_) return true;
+  if (state.jobs().estimate(job) <= longest(state)) return true;
   if (!admits_extra_) return false;
   if (!placement_->is_pooled()) return !is_in_the_way(allocation);
   if (allocation.gpus > extra_gpus_) return false;

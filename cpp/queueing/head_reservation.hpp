@@ -72,8 +72,9 @@ class ExpectedGpus {
 /// (512) jobs wait and estimates are 1 to 3 times too long, 0.5 to 1.3 elsewhere.
 class HeadReservation {
  public:
-  /// `admits_extra`: whether a job may run past the reserved start.
-  void begin(const Setup& setup, bool admits_extra = true);
+  /// `admits_extra`: whether a job may run past the reserved start. `margin`: a job on reserved GPUs
+  /// must end so long before it.
+  void begin(const Setup& setup, bool admits_extra = true, Time margin = Time{0});
 
   /// The end of a job's run by its estimate, which restarts at every resume; also for an ended job
   /// until another starts.
@@ -105,6 +106,10 @@ class HeadReservation {
 
   /// kNever before the first is made.
   [[nodiscard]] Time shadow_time() const noexcept { return shadow_time_; }
+  /// How long a job may run that starts now and leaves the reservation alone.
+  [[nodiscard]] Time longest(const State& state) const noexcept {
+    return shadow_time_ == kNever ? kNever : shadow_time_ - margin_ - state.now();
+  }
 
   /// GPUs that are free now and not reserved, or in a pool those left over by the head: a job that
   /// needs more must end before its start. Below 0 if every job must.
@@ -125,6 +130,7 @@ class HeadReservation {
   Ref<Placement> placement_;
   bool is_slow_ = false;
   bool admits_extra_ = true;
+  Time margin_{0};
   RunningIndex running_;
   bool is_untracked_ = false;
   std::size_t num_idle_ = 0;  // since it was last needed

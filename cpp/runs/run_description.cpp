@@ -58,7 +58,8 @@ DescribedRun::DescribedRun(const JobTable& jobs, const Cluster& cluster,
   deciding_ = make_policy(jobs, description);
   simulation_.emplace(jobs, cluster, *deciding_.scheduler, *placing_,
                       Simulation::Pacing{*speed_, *contention_, description.verify},
-                      description.seed, control, description.outages, snapshot);
+                      description.seed, control, description.outages,
+                      description.kill_invalid_depend, snapshot);
   simulation_->limit_intervals(description.max_intervals);
 }
 

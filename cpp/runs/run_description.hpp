@@ -42,6 +42,8 @@ struct RunDescription {
   /// After each instant recompute all rates and compare.
   bool verify = false;
   std::vector<Outage> outages = {};
+  /// A job whose dependencies can never be met is cancelled.
+  bool kill_invalid_depend = false;
   /// See Simulation::limit_intervals.
   std::size_t max_intervals = std::numeric_limits<std::size_t>::max();
 

@@ -13,6 +13,7 @@ namespace gpusched {
 
 /// The phase of a job. The last five are final.
 enum class Phase : std::uint8_t {
+  held,  // not in the queue yet
   waiting,
   running,
   finished,   // with all its work done

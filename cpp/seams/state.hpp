@@ -103,6 +103,14 @@ class State {
   [[nodiscard]] bool is_waiting(JobId job) const noexcept {
     return job < num_arrived_ && records_[job].phase == Phase::waiting;
   }
+  /// Whether the job has arrived and is not in the queue yet: policies are not shown it.
+  [[nodiscard]] bool is_held(JobId job) const noexcept {
+    return job < num_arrived_ && records_[job].phase == Phase::held;
+  }
+  /// Whether it has arrived and is not over.
+  [[nodiscard]] bool is_live(JobId job) const noexcept {
+    return job < num_arrived_ && records_[job].phase <= Phase::running;
+  }
   [[nodiscard]] const JobRecord& record(JobId job) const noexcept { return records_[job]; }
   [[nodiscard]] JobHistory history(JobId job) const noexcept { return records_.history(job); }
   /// Whether the job lost its GPUs at this very instant.

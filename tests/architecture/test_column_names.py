@@ -30,6 +30,7 @@ USERS = {
     "python/gpusched/reference/model.py": "a job of the readable engine, apart from the core",
     "python/gpusched/specs/case.py": "what a run tells of a job beside its columns",
     "python/gpusched/testing/cases.py": "what a failing case is written with",
+    "python/gpusched/traces/dependencies.py": "what holds jobs back, as numbers",
     "python/gpusched/traces/job_columns.py": "what each is in a trace, in our units",
     "python/gpusched/traces/model_columns.py": "makes the columns of models",
     "python/gpusched/traces/workload.py": "the columns of a trace, typed",
@@ -101,7 +102,8 @@ def test_a_trace_holds_columns_of_the_types_of_the_table() -> None:
     held = {name: annotated[kind] for name, kind in fields.items() if kind in annotated}
     assert held == types
     per_job = {c.name for c in _core.JOB_COLUMNS if c.per == "job"}
-    assert per_job - shared.keys() == {"demand"}  # made of share_milli, cpu_milli and memory_mib
+    # Made of share_milli, cpu_milli and memory_mib; of status and dependency.
+    assert per_job - shared.keys() == {"demand", "exit_failed", "dependency_any"}
 
 
 def test_speeds_read_columns_of_the_table() -> None:

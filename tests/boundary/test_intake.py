@@ -32,14 +32,18 @@ GOOD: dict[str, list[Any]] = {
     "queue": ["a", "b", "a"],
     "group": ["a", "b", "a"],
     "status": ["ok", "failed", "killed"],
-    **{label: ["a", "b", "a"] for label in ("partition", "account", "qos", "dependency", "ran_on")},
+    **{
+        label: ["a", "b", "a"]
+        for label in ("partition", "account", "qos", "dependency", "array", "ran_on")
+    },
+    "cancel_at_s": [3, 4, 5],
     "gpu_types": ["A", "A|B", ""],
 }
 SECONDS = tuple(column for column in NUMERIC if column.endswith("_s"))
 MAY_MISS = (
     "estimate_s", "predicted_s", "source_wait_s", "gpu_share", "cpu", "memory_gib", "deadline_s",
     "value", "min_gpus", "max_gpus", "time_limit_s", "eligible_s", "priority", "gpus_per_node",
-    "checkpoint_every_s", "checkpoint_write_s", "max_requeues",
+    "checkpoint_every_s", "checkpoint_write_s", "max_requeues", "cancel_at_s", "array_limit",
 )  # fmt: skip
 
 Container = Callable[[list[Any]], Any]

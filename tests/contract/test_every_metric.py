@@ -16,6 +16,7 @@ from gpusched.results.metric_registry import BETTER, GROUPS, NEEDS, UNITS
 from gpusched.results.run_facts import RunFacts
 from gpusched.results.shown_metrics import all_metrics, main_metrics
 from tests.unit.failing_runs import each_end
+from tests.unit.held_runs import each_hold
 
 KNOWN = gs.metrics()
 CLUSTER = gs.Cluster.uniform(4, 4, nic_gbps=10, intra_gbps=100)
@@ -45,6 +46,7 @@ def runs():
             replace(JOBS, weight=np.arange(1.0, len(JOBS) + 1)), CLUSTER, policy="wspt"
         ),
         "failures": each_end(),
+        "holds": each_hold(),
     }
 
 
@@ -76,7 +78,14 @@ def test_a_metric_is_computed_where_the_run_has_what_it_needs(key, runs):
         assert isinstance(value, str) == (metric.unit == "text")
         assert run.metric(key) == value or math.isnan(float(value))
     assert any(isinstance(value, str) or math.isfinite(value) for _, value in found)
-    if set(metric.needs) & {"deadlines", "contention", "predictions", "weights", "failures"}:
+    if set(metric.needs) & {
+        "deadlines",
+        "contention",
+        "predictions",
+        "weights",
+        "failures",
+        "holds",
+    }:
         assert key not in runs["plain"].summary()
         with pytest.raises(ValueError, match=f"metric {key}: is defined only where"):
             runs["plain"].metric(key)

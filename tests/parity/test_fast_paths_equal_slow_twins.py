@@ -85,7 +85,8 @@ def test_a_reservation_that_is_kept_is_the_one_found_from_now(policy, placement,
     "policy",
     [
         "easy:backfill=shortest", "easy:backfill=shortest,extra=false",
-        "easy:backfill=shortest,depth=3", "easy:depth=3",
+        "easy:backfill=shortest,depth=3", "easy:depth=3", "easy:touch=strict",
+        "easy:depth=3,touch=strict",
     ],
 )  # fmt: skip
 def test_kinds_of_jobs_are_passed_over_as_if_every_job_were_tried(policy, placement, kinds):

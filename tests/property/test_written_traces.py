@@ -48,7 +48,9 @@ def one(column: JobColumn, job: dict[str, Any]) -> st.SearchStrategy[Any]:
     if column.kind == "duration":
         return seconds(0 if column.least == 0 else 1)
     if column.kind == "moment":
-        return seconds(submit_us + (column.name == "deadline_s"), submit_us + LATEST_US)
+        is_later = column.name in ("deadline_s", "cancel_at_s")
+        found = seconds(submit_us + is_later, submit_us + LATEST_US)
+        return found if column.infinite is None else found | st.just(float("inf"))
     if column.name == "gpus_per_node":
         return st.sampled_from([0, 1, gpus])
     if column.kind == "whole":

@@ -18,6 +18,7 @@ EASY: Pools = {
     "extra": (True, False),
     "depth": (1, 2, 3, 1_000),
     "backfill": ("submit", "shortest"),
+    "touch": ("allowed", "strict"),
 }
 ADA_SRSF: Pools = {
     "sharers": (1, 2, 3, 4, 2**31 - 1),

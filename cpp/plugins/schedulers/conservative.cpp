@@ -187,7 +187,7 @@ class Conservative final : public Scheduler {
         if (!is_made) head_.make(state, first);
         is_made = true;
         if (!head_.admits(state, job, allocation_)) {
-          if (!placement_->allocation_depends_on_job()) longest = head_.shadow_time() - state.now();
+          if (!placement_->allocation_depends_on_job()) longest = head_.longest(state);
           continue;
         }
       }

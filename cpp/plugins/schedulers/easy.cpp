@@ -26,6 +26,7 @@ class Easy final : public Scheduler {
     rule.admits_extra = admits_extra_ = parameters.flag("extra");
     rule.depth = parameters.integer("depth");
     rule.shortest_first = parameters.text("backfill") == "shortest";
+    if (parameters.text("touch") == "strict") rule.margin = margin_ = kTick;
     if (rule.depth > 1 || rule.shortest_first) deep_.emplace(rule);
   }
 
@@ -40,7 +41,7 @@ class Easy final : public Scheduler {
     reserved_for_ = refused_ = kNoJob;
     is_settled_ = false;
     placeable_.begin(setup, line_.heads());
-    head_.begin(setup, admits_extra_);
+    head_.begin(setup, admits_extra_, margin_);
   }
 
   [[nodiscard]] bool withdraw(const State& state, JobId job) override {
@@ -132,6 +133,9 @@ class Easy final : public Scheduler {
     if (!is_pooled_) {
       is_settled_ = false;
       if (state.now() + state.jobs().estimate(job) > head_.shadow_time()) reserved_for_ = kNoJob;
+    } else if (margin_ > Time{0} && state.jobs().estimate(job) > head_.longest(state)) {
+      reserved_for_ =
+          kNoJob;  // one that ends at the reserved start took GPUs that are free by then
     }
     actions.start(job, allocation_);
     head_.start(state, job);
@@ -164,7 +168,7 @@ class Easy final : public Scheduler {
 
   void walk(const State& state, Actions& actions) {
     const JobClasses& classes = state.classes();
-    const Time longest = head_.shadow_time() == kNever ? kNever : head_.shadow_time() - state.now();
+    const Time longest = head_.longest(state);
     line_.begin_walk();
     for (std::int64_t spare = head_.spare(state); !is_full(state);) {
       ClassId id = 0;
@@ -191,6 +195,7 @@ class Easy final : public Scheduler {
   }
 
   bool admits_extra_ = true;
+  Time margin_{0};
   std::optional<DeepBackfilling> deep_;
   Ref<Placement> placement_;
   bool is_pooled_ = false;
@@ -224,6 +229,11 @@ GPUSCHED_REGISTER(
                     .fallback = std::string("submit"),
                     .help = "order in which the jobs behind the reservations are "
                             "tried: by submit, or shortest estimate first",
-                    .choices = {"submit", "shortest"}}})
+                    .choices = {"submit", "shortest"}},
+                   {.name = "touch",
+                    .fallback = std::string("allowed"),
+                    .help = "strict: a job ends before a reserved start on its GPUs, as Slurm's "
+                            "backfilling requires; allowed: or at it",
+                    .choices = {"allowed", "strict"}}})
 
 }  // namespace gpusched

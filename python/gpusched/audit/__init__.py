@@ -78,10 +78,11 @@ def audit(
 
     No GPU is used twice (shares of one add up to at most one), no server exceeds its CPU or memory,
     jobs hold all their GPUs, within their limits and of allowed types, nothing runs before it is
-    submitted, no work is lost or invented (at the speed of each moment, which may depend on the
-    number and types of GPUs, the placement and shared links), restarts and resizes are paid. No job
-    starts on a server that is down, a failure ends all runs on its server and costs the work since
-    the last checkpoint, and a time limit ends a run. Jobs end, are rejected for a true reason or
+    submitted and eligible or after it is cancelled, no work is lost or invented (at the speed of
+    each moment, which may depend on the number and types of GPUs, the placement and shared links),
+    restarts and resizes are paid. No job starts on a server that is down, a failure ends all runs
+    on its server and costs the work since the last checkpoint, and a time limit ends a run. Jobs
+    end, stay held, are rejected for a true reason or
     were cancelled according to the warnings, and the columns, the digest, the deadlines met and the
     other metrics follow from the log. The specification matches the registered names and these very
     jobs; counters, warnings and decisions agree with the log. For policies whose queues are
@@ -121,6 +122,7 @@ def audit(
         declared = declared or (lambda _: flags)
         case.policies = tuple((policy, declared(policy)) for policy in done.policies)
         case.hand_over(done.handed_over_us)
+    case.holds = laws.known_holds(case, done)
     claims.check_claims(case)
     claims.check_shape(case)
     if case.problems:  # rules depend on the names, and metrics on the columns

@@ -13,11 +13,19 @@ import numpy.typing as npt
 
 from gpusched.audit.declarations import Flags, RestartRule
 from gpusched.audit.downtimes import Downtimes
-from gpusched.audit.log import FAULT_COLUMNS, JOB_COLUMNS, LoggedRun, Occupancy
+from gpusched.audit.holds import Holds
+from gpusched.audit.log import (
+    FAULT_COLUMNS,
+    HOLD_COLUMNS,
+    JOB_COLUMNS,
+    LoggedRun,
+    Occupancy,
+)
 from gpusched.base.arrays import AnyArray, Bool, Int64, freeze_columns, numbered
 from gpusched.base.memo import Memo, kept
 from gpusched.model.outages import FAIL
 from gpusched.reference.model import CANCELLED, FAILED, FINISHED, KILLED, REJECTED
+from gpusched.traces.dependencies import holds_of
 
 if TYPE_CHECKING:
     from gpusched.model.cluster import Cluster
@@ -179,10 +187,11 @@ class Case(LoggedRun):
     """A schedule under audit.
 
     ``flags`` are the registered ones; ``policies`` are the policies of the run in order, each with
-    its flags; ``measured`` are the classes under a speed by figures per GPU type, else None.
-    ``claimed`` are the columns of the schedule, with one value per job of the trace; those on
-    failures are there if ``has_faults``. ``finished`` marks the jobs claimed to be finished,
-    ``num_finished`` their number.
+    its flags; ``measured`` are the classes under a speed by figures per GPU type, else None;
+    ``holds`` has when jobs were held or cancelled, None if none may be. ``claimed`` are the
+    columns of the schedule, with one value per job of the trace; those on failures are there if
+    ``has_faults``, those on holds if ``has_holds``. ``finished`` marks the jobs claimed to be
+    finished, ``num_finished`` their number.
     """
 
     trace: Trace
@@ -195,15 +204,14 @@ class Case(LoggedRun):
     notes: list[str] = field(default_factory=list)
     measured: Measured | None = None
     outages: Outages | None = None
+    holds: Holds | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.policies: tuple[tuple[str, Flags], ...] = ((self.spec.policy, self.flags),)
         self.claimed = dict(zip(JOB_COLUMNS, map(np.asarray, _of_jobs(self.schedule)), strict=True))
-        if self.has_faults:
-            self.claimed |= {
-                name: np.asarray(getattr(self.schedule, name)) for name in FAULT_COLUMNS
-            }
+        more = FAULT_COLUMNS * self.has_faults + HOLD_COLUMNS * self.has_holds
+        self.claimed |= {name: np.asarray(getattr(self.schedule, name)) for name in more}
         self.finished: Bool = self.claimed["status"] == FINISHED
         self.num_finished = int(np.count_nonzero(self.finished))
 
@@ -229,6 +237,26 @@ class Case(LoggedRun):
         """Whether servers may fail, or jobs have limits or checkpoints."""
         columns = (self.trace.time_limit_us, self.trace.checkpoint_every_us)
         return self.has_outages or any(c is not None and (c > 0).any() for c in columns)
+
+    @kept
+    def hold_columns(self) -> Mapping[str, AnyArray]:
+        """What holds or cancels the jobs; empty if nothing does."""
+        return holds_of(self.trace).columns
+
+    @property
+    def has_holds(self) -> bool:
+        """Whether jobs may be held or cancelled."""
+        return bool(self.hold_columns)
+
+    @property
+    def queued_us(self) -> Int64:
+        """When each job of the trace joined the queue; ``NEVER_US``: not by the end."""
+        return self.trace.submit_us if self.holds is None else self.holds.queued_us
+
+    @property
+    def others_us(self) -> Int64:
+        """Instants at which a job may have joined or left the queue, besides those of the log."""
+        return super().others_us if self.holds is None else self.holds.instants_us
 
     @property
     def has_outages(self) -> bool:

@@ -14,10 +14,12 @@ import numpy as np
 from gpusched.audit.case import Case
 from gpusched.audit.course import Course
 from gpusched.audit.declarations import Given, resolved
-from gpusched.audit.log import DECISION_COLUMNS, FAULT_COLUMNS, log_digest
+from gpusched.audit.holds import UNTIL_NEVER
+from gpusched.audit.log import DECISION_COLUMNS, FAULT_COLUMNS, HOLD_COLUMNS, log_digest
 from gpusched.audit.orders import order_of
 from gpusched.audit.rules import ADMISSIONS, AdmissionRule
 from gpusched.base.arrays import AnyArray, Bool, Int64
+from gpusched.model.outages import NEVER_US
 from gpusched.reference.model import REJECT_REASONS
 from gpusched.specs.fingerprints import fingerprint
 
@@ -54,9 +56,11 @@ def check_shape(case: Case) -> None:
     wanted = 0 if case.flags.is_steady else case.num_jobs
     if claimed_us.shape != (wanted,):
         case.problems.append(f"malformed columns: uncontended_us has shape {claimed_us.shape}")
-    for name in () if case.has_faults else FAULT_COLUMNS:
+    unused = dict.fromkeys(FAULT_COLUMNS * (not case.has_faults), "outages or limits")
+    unused |= dict.fromkeys(HOLD_COLUMNS * (not case.has_holds), "jobs that are held")
+    for name, what in unused.items():
         if len(getattr(case.schedule, name)):
-            case.problems.append(f"malformed columns: {name} in a run without outages or limits")
+            case.problems.append(f"malformed columns: {name} in a run without {what}")
 
 
 def check_claims(case: Case) -> None:
@@ -157,6 +161,11 @@ def _check_metrics(case: Case, summary: Mapping[str, Any]) -> None:
         "resizes": resizes,
         **_deadline_metrics(case),
     }
+    if case.holds is not None:
+        eligible_us, was_queued = case.holds.eligible_us, case.queued_us < NEVER_US
+        hold_us = (eligible_us - trace.submit_us)[was_queued]
+        truth["num_never"] = int(np.count_nonzero(eligible_us == UNTIL_NEVER))
+        truth["mean_hold_s"] = _mean_s(hold_us) if len(hold_us) else np.nan
     if num_finished:
         columns = [trace.submit_us, case.first_start_us, case.last_end_us, case.held_us]
         if not case.all_finished:
@@ -240,6 +249,8 @@ def check_counters(case: Case, course: Course) -> None:
     wrong = partial(_wrong, case, counters)
     num_finished, num_arrived = case.num_finished, case.num_jobs - case.num_rejected
     num_open = num_arrived - num_finished
+    if case.holds is not None:  # only who joins the queue is announced
+        num_arrived = int(np.count_nonzero((case.queued_us < NEVER_US) & ~case.rejected))
     if not course.is_handed_over:
         num_killed = int(np.count_nonzero(case.is_killed))
         events = num_arrived + num_finished + len(course.cut_off(case)) + num_killed
@@ -324,7 +335,7 @@ def _check_jobs(case: Case, course: Course, rows: dict[str, AnyArray], slot_us: 
     ends_us = np.asarray(case.schedule.finish_us)[job]
     case.report(
         "decided at a wrong time",
-        (time_us < case.trace.submit_us[job]) | ((ends_us >= 0) & (time_us > ends_us)),
+        (time_us < case.queued_us[job]) | ((ends_us >= 0) & (time_us > ends_us)),
         lambda i: f"job {job[i]} at {time_us[i]} us",
     )
     case.report(
@@ -335,8 +346,10 @@ def _check_jobs(case: Case, course: Course, rows: dict[str, AnyArray], slot_us: 
 
 
 def _left_unheard(case: Case, course: Course) -> Bool:
-    """Jobs that may lack a decision: cancelled before they ran, or ended under another policy."""
-    left = np.zeros(case.num_jobs, np.bool_)
+    """Jobs that may lack a decision: held, cancelled before they ran, or ended under another
+    policy.
+    """
+    left = case.queued_us == NEVER_US
     jobs, at_us = course.taken_back(case)
     left[jobs] = ~case.has_run[jobs]
     if course.is_handed_over:

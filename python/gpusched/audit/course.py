@@ -14,6 +14,7 @@ from gpusched.audit.case import Case
 from gpusched.audit.declarations import values_of
 from gpusched.audit.rules import SAYINGS
 from gpusched.base.arrays import Bool, Int64
+from gpusched.model.outages import NEVER_US
 from gpusched.reference.model import FAILED, FINISHED, KILLED
 
 _CANCELLED: Final = re.compile(r"job (\d+) was cancelled at (\d+(?:\.\d{1,6})?) s")
@@ -70,6 +71,9 @@ class Course:
 
     def taken_back(self, case: Case) -> tuple[Int64, Int64]:
         """Return the cancelled jobs of the trace, and when they were cancelled."""
+        if case.holds is not None:
+            jobs = np.flatnonzero(case.holds.gone_us < NEVER_US)
+            return jobs, case.holds.gone_us[jobs]
         known = [job for job in self.cancelled if job < case.num_jobs]
         ended = case.finished | case.over
         jobs = np.array([job for job in known if not ended[job]], np.int64)
@@ -77,7 +81,7 @@ class Course:
 
     def cut_off(self, case: Case) -> Int64:
         """Return those of them that ran until then."""
-        if not self.cancelled:
+        if not (self.cancelled or case.has_holds):
             return np.empty(0, np.int64)
         jobs, _ = self.taken_back(case)
         num_runs = case.num_intervals[jobs] - case.num_resizes[jobs] - case.failures[jobs]
@@ -87,14 +91,14 @@ class Course:
     def ends(self, case: Case) -> Bool:
         """Return whether each job of the trace has come to an end."""
         ended = case.finished | case.rejected | case.over
-        if self.cancelled:
+        if self.cancelled or case.has_holds:
             ended[self.taken_back(case)[0]] = True
         return ended
 
 
 def check(case: Case, course: Course) -> None:
     """Check that warnings are true, and that none is missing."""
-    ran = set(course.cut_off(case).tolist()) if course.cancelled else set()
+    ran = set(course.cut_off(case).tolist())
     for job, at_us in course.cancelled.items():
         if not _may_be_cancelled(case, job, at_us, ran=job in ran):
             case.problems.append(f"wrong warning: job {job} was not cancelled at {at_us} us")
@@ -111,7 +115,7 @@ def check(case: Case, course: Course) -> None:
     name, given = values_of(case.flags.alias_of or case.spec.policy)
     rule = SAYINGS.get(name)
     sayings = [] if rule is None else rule(case, given)
-    others = [warning for warning in course.others if "forever" not in warning]
+    others = [text for text in course.others if not any(mark in text for mark in _MARKS)]
     for saying in sayings:
         if saying.is_due and not course.is_handed_over and saying.text not in others:
             case.problems.append(f"missing warning: {saying.text}")
@@ -136,15 +140,23 @@ def _may_be_cancelled(case: Case, job: int, at_us: int, *, ran: bool) -> bool:
     return bool(end_us <= at_us)
 
 
+_MARKS: Final = (" forever, the first is job ", " held, the first is job ")
+
+
 def _check_waiting(case: Case, course: Course) -> None:
-    """Check the warning on jobs that were not cancelled and did not end."""
-    due: tuple[str, ...] = ()
-    if not case.all_finished and len(jobs := np.flatnonzero(~course.ends(case))):
-        many = f"{len(jobs)} job waits" if len(jobs) == 1 else f"{len(jobs)} jobs wait"
-        due = (f"{many} forever, the first is job {jobs[0]}:",)
-    said = [warning for warning in course.others if "forever" in warning]
-    if not (said or due):
+    """Check the warnings on jobs that did not end: those in the queue, and those that are held."""
+    if case.all_finished and not course.others:
         return
-    if len(said) != len(due) or any(not w.startswith(d) for w, d in zip(said, due, strict=True)):
-        truth = due[0] if due else "none waits"
-        case.problems.append(f"wrong warning: on waiting jobs it has {said}, expected {truth}")
+    left = ~course.ends(case)
+    is_held = left & (case.queued_us == NEVER_US)
+    for mark, verb, jobs in zip(
+        _MARKS, ("wait", "stay"), map(np.flatnonzero, (left & ~is_held, is_held)), strict=True
+    ):
+        due: list[str] = []
+        if len(jobs):
+            many = f"1 job {verb}s" if len(jobs) == 1 else f"{len(jobs)} jobs {verb}"
+            due = [f"{many}{mark}{jobs[0]}"]
+        said = [warning for warning in course.others if mark in warning]
+        if [warning.partition(":")[0] for warning in said] != due:
+            truth = due[0] if due else "none waits"
+            case.problems.append(f"wrong warning: on waiting jobs it has {said}, expected {truth}")

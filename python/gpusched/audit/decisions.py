@@ -15,8 +15,9 @@ import numpy as np
 from gpusched.audit.case import Case
 from gpusched.audit.course import Course
 from gpusched.audit.declarations import Given, resolved, values_of
-from gpusched.audit.log import FAULT_COLUMNS, JOB_COLUMNS, LOG_COLUMNS
+from gpusched.audit.log import FAULT_COLUMNS, HOLD_COLUMNS, JOB_COLUMNS, LOG_COLUMNS
 from gpusched.audit.readable_run import (
+    array_limits,
     jobs_of,
     network_of,
     outages_of,
@@ -57,7 +58,7 @@ def check(case: Case, course: Course, most_looks: int = MOST_LOOKS) -> None:
             _compare_columns(case, outcome)
             _compare_log(case, outcome, -1, None)
             return
-        engine = _decided(case, course, np.arange(count))
+        engine = _decided(case, course, _with_targets(case, count))
         packing = engine.placer.packing
         if packing is not None and packing.rule.sees_workload:
             case.notes.append(
@@ -76,6 +77,17 @@ def check(case: Case, course: Course, most_looks: int = MOST_LOOKS) -> None:
         case.problems.append(f"decided otherwise: the documented rules fail: {error}")
 
 
+def _with_targets(case: Case, count: int) -> Int64:
+    """Return the first jobs, and all that they wait for."""
+    chosen = np.arange(case.num_jobs) < count
+    begin, target = (case.hold_columns.get(f"dependency_{of}") for of in ("begin", "target"))
+    if begin is not None and target is not None:
+        owner = np.repeat(np.arange(case.num_jobs), np.diff(begin))
+        while not chosen[more := target[chosen[owner]]].all():
+            chosen[more] = True
+    return np.flatnonzero(chosen)
+
+
 def _has_memory(policy: str, given: Given) -> bool:
     """Whether decisions depend on more than the waiting and running jobs with their history."""
     return getattr(make_scheduler(policy, given), "has_memory", True)
@@ -84,11 +96,11 @@ def _has_memory(policy: str, given: Given) -> bool:
 def _check_windows(case: Case, course: Course, most_looks: int) -> None:
     """Repeat the decisions in later windows, if the log has all that they depend on.
 
-    That is the waiting and running jobs with their history: not if jobs slow each other down, nor
-    under a policy with more state.
+    That is the waiting and running jobs with their history: not if jobs slow each other down or
+    are held, nor under a policy with more state.
     """
     policy, given = resolved(case.spec.policy, case.flags.alias_of)
-    if _has_memory(policy, given) or not case.flags.is_steady:
+    if _has_memory(policy, given) or not case.flags.is_steady or case.has_holds:
         return
     us, looks = case.moments.us, _looks(case, course)
     part = most_looks / (4 * _WINDOWS)
@@ -170,9 +182,10 @@ def _looks(case: Case, course: Course) -> Float64:
     moments, came = case.moments, ~case.rejected
     size = len(moments.us)
     change = np.bincount(moments.submits[came], minlength=size)
-    change -= np.bincount(moments.ends[case.closes], minlength=size)
-    jobs, at_us = course.taken_back(case)
-    change -= np.bincount(moments.before(at_us[~case.has_run[jobs]]), minlength=size)
+    if not case.has_holds:  # else all are looked at, also those that are over
+        change -= np.bincount(moments.ends[case.closes], minlength=size)
+        jobs, at_us = course.taken_back(case)
+        change -= np.bincount(moments.before(at_us[~case.has_run[jobs]]), minlength=size)
     # Timers are further instants, which the log does not record.
     many = max(1.0, case.schedule.counters.get("instants", size) / size)
     looks: Float64 = np.cumsum(np.maximum(np.cumsum(change), 0) + 1.0) * many
@@ -217,11 +230,13 @@ def _decided(case: Case, course: Course, jobs: Int64, after_us: int = -1) -> Eng
         numbers=numbers,
         has_demands=case.alike.has_demands,
         part_of=parts_of(case.cluster),
+        array_limits=array_limits(case.trace),
+        kill_invalid_depend=bool(case.spec.kill_invalid_depend),
     )
 
 
 def _compare_columns(case: Case, outcome: Outcome) -> None:
-    for name in JOB_COLUMNS + FAULT_COLUMNS * case.has_faults:
+    for name in JOB_COLUMNS + FAULT_COLUMNS * case.has_faults + HOLD_COLUMNS * case.has_holds:
         claimed = np.asarray(getattr(case.schedule, name)).astype(np.int64)
         truth = np.array(getattr(outcome, name), np.int64)
         case.report(

@@ -18,13 +18,14 @@ import numpy.typing as npt
 from gpusched.audit.case import Case
 from gpusched.audit.course import Course
 from gpusched.audit.declarations import Flags, values_of, widths
+from gpusched.audit.holds import Ends, Holds
 from gpusched.audit.readable_run import room_of, servers_of
 from gpusched.audit.rules import OWN_FITS
 from gpusched.base.arrays import AnyArray, Bool, Int64
 from gpusched.base.memo import Memo
 from gpusched.model.outages import NEVER_US
 from gpusched.reference import Job, make_engine, make_scheduler
-from gpusched.reference.model import FAILED, REJECT_REASONS, UNFINISHED, Active
+from gpusched.reference.model import CANCELLED, FAILED, REJECT_REASONS, UNFINISHED, Active
 
 if TYPE_CHECKING:
     from gpusched.reference.engine import Engine
@@ -84,6 +85,81 @@ def _after_submit(case: Case, course: Course) -> None:
             f"submitted at {case.trace.submit_us[case.job[i]]} us"
         ),
     )
+
+
+@_law("eligible", "No job starts before its time, its dependencies and its array allow it.")
+def _eligible(case: Case, course: Course) -> None:
+    holds = case.holds
+    if holds is None:
+        return
+    for what, us in (
+        ("its eligible time", holds.begin_us),
+        ("its dependencies are met", holds.ready_us),
+        ("its array has room for it", holds.queued_us),
+    ):
+        early = (case.first_start_us >= 0) & (case.first_start_us < us)
+        if case.report(
+            f"start before {what}",
+            early,
+            lambda j, us=us: (  # type: ignore[misc]
+                f"job {j} runs from {case.first_start_us[j]} us, but that is "
+                f"{f'at {us[j]} us' if us[j] < NEVER_US else 'never'}"
+            ),
+        ):
+            return
+    wrong = case.claimed["eligible_us"] != holds.eligible_us
+    _report_column(case, "eligible_us", wrong, holds.eligible_us)
+
+
+@_law(
+    "cancellations",
+    "A job is cancelled when it is due unless it is over, and never without a reason.",
+)
+def _cancellations(case: Case, course: Course) -> None:
+    holds = case.holds
+    if holds is None:
+        return
+    is_cancelled = case.claimed["status"] == CANCELLED
+    at_us = np.minimum(holds.due_us, holds.gone_us)
+    case.report(
+        "not cancelled",
+        ~is_cancelled & ((at_us < holds.over_us) | (holds.gone_us < NEVER_US)),
+        lambda j: f"job {j} is not over at {at_us[j]} us, when it is cancelled",
+    )
+    case.report(
+        "cancelled without a reason",
+        is_cancelled & (holds.gone_us == NEVER_US),
+        lambda j: f"job {j}: no time, dependency or call cancels it",
+    )
+    jobs, gone_us = course.taken_back(case)
+    end_us, is_cut = case.last_end_us[jobs], np.isin(jobs, course.cut_off(case))
+    if all(flags.preempts is False for _, flags in case.policies):  # only a failure interrupts it
+        is_cut |= case.has_run[jobs] & ~case.of_jobs(case.is_hit[case.closes])[jobs]
+    case.report(
+        "cancelled at another time",
+        (end_us > gone_us) | is_cut & (end_us < gone_us),
+        lambda i: f"job {jobs[i]} runs until {end_us[i]} us, and is cancelled at {gone_us[i]} us",
+    )
+
+
+def known_holds(case: Case, course: Course) -> Holds | None:
+    """Return when jobs were held and cancelled, by the log and the warnings; None: none may be."""
+    if not case.has_holds:
+        return None
+    submit_us = case.trace.submit_us
+    ended_us = np.where(case.finished | case.over, case.last_end_us, NEVER_US)
+    if case.num_rejected:
+        _, at_us = rejects(case, course)
+        ended_us = np.where(case.rejected, np.maximum(submit_us, at_us), ended_us)
+    stopped_us = np.full(case.num_jobs, NEVER_US)
+    for job, us in course.cancelled.items():
+        if job < case.num_jobs:
+            stopped_us[job] = us
+    failed = case.hold_columns.get("exit_failed", ())
+    is_ok = case.finished & (np.asarray(failed) == 0) if len(failed) else case.finished
+    ends = Ends(case.first_start_us, ended_us, is_ok, stopped_us)
+    kills = bool(case.spec.kill_invalid_depend)
+    return Holds.of(case.hold_columns, submit_us, ends, kills=kills)
 
 
 @_law("whole-gangs", "A running job holds all its GPUs.")
@@ -384,15 +460,17 @@ def _check_sums(
 
 @_law(
     "ends",
-    "Every job finishes, is rejected, cancelled or killed, or fails, unless servers never return.",
+    "Every job finishes, is rejected, cancelled or killed, or fails, unless servers never return "
+    "or it stays held.",
 )
 def _ends(case: Case, course: Course) -> None:
     if case.all_finished:
         return
-    gone = (case.closed.end_us == NEVER_US).any()  # jobs may wait for such a server
+    may_wait = case.queued_us == NEVER_US
+    may_wait |= (case.closed.end_us == NEVER_US).any()  # jobs may wait for such a server
     case.report(
         "job never ends",
-        ~course.ends(case) & ~(gone & (case.claimed["status"] == UNFINISHED)),
+        ~course.ends(case) & ~(may_wait & (case.claimed["status"] == UNFINISHED)),
         lambda j: f"job {j} is neither finished nor rejected, nor was it cancelled",
     )
     case.report(

@@ -34,6 +34,9 @@ JOB_COLUMNS: Final = (
 FAULT_COLUMNS: Final = ("failures", "lost_us", "written_us")
 """The same for runs with outages, limits or checkpoints; else they are empty."""
 
+HOLD_COLUMNS: Final = ("eligible_us",)
+"""The same for runs in which jobs may be held or cancelled."""
+
 DECISION_COLUMNS: Final = frozenset((
     "job", "time_us", "admitted", "cost", "value", "payoff", "reason", "type", "from_us",
     "until_us",
@@ -156,7 +159,7 @@ class Steps:
 
 @dataclass
 class Moments:
-    """The instants at which a job arrived, or got or released GPUs.
+    """The instants at which a job arrived, joined the queue, or got or released GPUs.
 
     Attributes
     ----------
@@ -164,17 +167,20 @@ class Moments:
         Submit time of each job, and whether it starts at a later instant.
     start_us, end_us
         Of each interval.
+    others_us
+        Other instants, in any order.
     """
 
     submit_us: Int64
     is_late: Bool
     start_us: Int64
     end_us: Int64
+    others_us: Int64
 
     @kept
     def _changes(self) -> tuple[Int64, Int64]:
         """Times of events, ascending, and the change in the number of running jobs; ends first."""
-        came_us = self.submit_us[self.is_late]
+        came_us = np.append(self.submit_us[self.is_late], self.others_us)
         num_late, num_intervals = len(came_us), len(self.start_us)
         more = np.zeros(num_late + 2 * num_intervals, np.int8)
         more[num_late:] = 1
@@ -503,6 +509,16 @@ class LoggedRun:
         """Times in which servers have failed."""
         return Downtimes(*np.empty((3, 0), np.int64))
 
+    @property
+    def queued_us(self) -> Int64:
+        """When each job of the trace joined the queue."""
+        return self.trace.submit_us
+
+    @property
+    def others_us(self) -> Int64:
+        """Instants at which a job may have joined or left the queue, besides those of the log."""
+        return np.empty(0, np.int64)
+
     @kept
     def meets_failure(self) -> Bool:
         """Whether a server of each interval begins to fail at its end, and none before."""
@@ -544,12 +560,12 @@ class LoggedRun:
 
     @kept
     def since_us(self) -> Int64:
-        """Earliest possible start of each interval: the job's submit, or the next instant.
+        """Earliest possible start of each interval: when the job is queued, or the next instant.
 
         A preempted job does not restart at the same instant; a resized one does, and one whose
         server failed may.
         """
-        since_us = self.trace.submit_us[self.job]
+        since_us = self.queued_us[self.job]
         if len(self.resumed):
             ends_us = self.end_us[self.resumed - 1]
             next_us = self.moments.next_us(ends_us)
@@ -604,7 +620,8 @@ class LoggedRun:
     def moments(self) -> Moments:
         """The instants of the log."""
         submit_us = self.trace.submit_us
-        return Moments(submit_us, self.first_start_us != submit_us, self.start_us, self.end_us)
+        is_late = self.first_start_us != submit_us
+        return Moments(submit_us, is_late, self.start_us, self.end_us, self.others_us)
 
     def before(self, values: AnyArray) -> AnyArray:
         """Sum a value over the earlier intervals of the same job, for each interval."""

@@ -196,7 +196,7 @@ class Waits:
         instants = np.append(case.moments.us, NEVER_US)
         next_us = instants[np.searchsorted(instants[:-1], end_us, side="right")]
         next_us = np.where(case.of_jobs(case.is_hit[case.closes])[jobs], end_us, next_us)
-        from_us = np.where(case.has_run[jobs], next_us, case.trace.submit_us[jobs])
+        from_us = np.where(case.has_run[jobs], next_us, case.queued_us[jobs])
         return cls(
             np.concatenate((case.job[case.waits], jobs)),
             np.concatenate((case.since_us[case.waits], from_us)),
@@ -206,7 +206,7 @@ class Waits:
     @classmethod
     def ahead(cls, case: Case, course: Course) -> Waits:
         """Return the waits of the first job by submit, until it starts, was cancelled, or ever."""
-        if case.is_hit.any():
+        if case.is_hit.any() or case.has_holds:  # who is held stands in nobody's way
             return cls._of_first(cls.behind(case, course))
         jobs, at_us = course.taken_back(case)
         left_us = np.where(case.has_run | case.rejected, case.first_start_us, NEVER_US)

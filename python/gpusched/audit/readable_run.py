@@ -12,6 +12,7 @@ import numpy as np
 from gpusched.base.arrays import AnyArray, Float64, Int64
 from gpusched.model.outages import KINDS, NEVER, core_outages
 from gpusched.reference import (
+    Dependency,
     Graph,
     GraphStage,
     Job,
@@ -21,6 +22,7 @@ from gpusched.reference import (
     Samples,
     Throughputs,
 )
+from gpusched.traces import dependencies
 
 if TYPE_CHECKING:
     from gpusched.model.cluster import Cluster
@@ -63,8 +65,41 @@ def jobs_of(trace: Trace, which: AnyArray | slice, predicted: str, speed: str) -
         add(kind, trace.profile, [make(profile) for profile in trace.profiles].__getitem__)
     if trace.graph is not None and speed == "stages":
         add("graph", trace.graph, [_graph(graph) for graph in trace.graphs].__getitem__)
+    columns |= _holds(trace, which)
     return [Job(**dict(zip(columns, row, strict=True)))
             for row in zip(*columns.values(), strict=True)]  # fmt: skip
+
+
+def _holds(trace: Trace, which: AnyArray | slice) -> dict[str, list[Any]]:
+    """Return the columns of some of the jobs that hold or cancel them."""
+    held = dependencies.holds_of(trace).columns
+    columns: dict[str, list[Any]] = {
+        name: [None if value < 0 else value for value in held[name][which].tolist()]
+        for name in ("eligible_us", "cancel_at_us", "array")
+        if name in held
+    }
+    if "dependency_begin" not in held:
+        return columns
+    for name in ("dependency_any", "exit_failed"):
+        if name in held:
+            columns[name] = held[name][which].tolist()
+    begin, target, kind = (held[f"dependency_{name}"] for name in ("begin", "target", "kind"))
+    delay_us = held.get("dependency_delay_us", np.zeros(len(target), np.int64))
+    spans = zip(begin[:-1][which].tolist(), begin[1:][which].tolist(), strict=True)
+    columns["dependencies"] = [
+        tuple(
+            Dependency(int(target[i]), dependencies.KINDS[kind[i]], int(delay_us[i]))
+            for i in range(*span)
+        )
+        for span in spans
+    ]
+    return columns
+
+
+def array_limits(trace: Trace) -> list[int | None]:
+    """Return how many tasks of each array may be in the queue or running; None: any number."""
+    limits = dependencies.holds_of(trace).columns.get("array_limit", np.empty(0, np.int32))
+    return [None if limit < 0 else limit for limit in limits.tolist()]
 
 
 def _by_type(figure: float | Mapping[str, float]) -> Mapping[str, float]:

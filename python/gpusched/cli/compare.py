@@ -240,6 +240,7 @@ def _over_seeds(
             "warm_up_s": how.warm_up,
             "tail_s": how.tail,
             "max_intervals": how.max_intervals,
+            "kill_invalid_depend": how.kill_invalid_depend,
         }
     )
     prepare_folder(

@@ -203,7 +203,7 @@ def _state_of(
     options: dict[str, Any] = {**format_options(given)}
     state = read_state(files, format, **options)
     remark((f"left out: {line}" for line in state.jobs.rejects.lines()), style="yellow")
-    remark([*state.jobs.notes, *unused(state.jobs)])
+    remark([*state.jobs.notes, *unused(state.jobs, "eligible_s", "cancel_at_s", "dependency")])
     return state
 
 

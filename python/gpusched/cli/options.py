@@ -488,6 +488,10 @@ class RunOptions:
         "Most intervals in the log of a run, one for each time that a job held GPUs; a run with "
         "more fails. Default: no limit.", min=1,
     )  # fmt: skip
+    kill_invalid_depend: bool = flag(
+        RUN,
+        "Cancel jobs whose dependencies can never be met; else they stay held.",
+    )
     warm_up: float | None = in_panel(
         RUN, "TIME", None,
         "Warm-up, such as [bold]1d[/]: metrics exclude jobs submitted in it, and its GPU time. "
@@ -502,7 +506,8 @@ class RunOptions:
     @property
     def settings(self) -> dict[str, Any]:
         """The arguments for public functions, except the speed."""
-        return {
+        kills = {"kill_invalid_depend": True} if self.kill_invalid_depend else {}
+        return kills | {
             "placement": self.placement,
             "predictor": self.predictor,
             "contention": self.contention,

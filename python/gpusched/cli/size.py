@@ -93,7 +93,7 @@ def size(
         RUN, "NAME[:KEY=VALUE,...]", POLICY, "Policy; see [bold]gpusched policies[/].",
         names=("--policy", "-p"),
     ),
-    how: Annotated[RunOptions, without("max_intervals")],
+    how: Annotated[RunOptions, without("max_intervals", "kill_invalid_depend")],
     out: Path = folder(Path("gpusched-size"), "size.html: the chart and all runs."),
     shown: Shown,
 ) -> None:  # fmt: skip

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 EVENTS: Final = (
     "start", "preempt", "resize", "finish", "reject", "cancel", "interrupt", "kill", "fail",
-    "instant",
+    "release", "instant",
 )  # fmt: skip
 
 
@@ -62,8 +62,8 @@ class SimulationEvent:
     what
         ``"start"`` (or resume), ``"preempt"``, ``"resize"``, ``"finish"``, ``"reject"``,
         ``"cancel"``, ``"interrupt"`` (by a failed server; the job waits again), ``"fail"`` (by one
-        failure too many), ``"kill"`` (at its time limit), or ``"instant"`` after the last event of
-        an instant.
+        failure too many), ``"kill"`` (at its time limit), ``"release"`` (a held job joins the
+        queue), or ``"instant"`` after the last event of an instant.
     time_s
         Time, seconds.
     job
@@ -84,7 +84,10 @@ class SimulationState:
     now_s
         The time of the run, seconds.
     waiting
-        int64: jobs that have arrived and hold no GPUs, by id, without rejected ones.
+        int64: jobs that have arrived and hold no GPUs, by id, without rejected and held ones.
+    held
+        int64: jobs that have arrived and are not in the queue yet, by id: an eligible time, a
+        dependency or the limit of an array holds them.
     running
         int64: jobs that hold GPUs, by id.
     start_s, expected_finish_s, gpus
@@ -104,6 +107,7 @@ class SimulationState:
 
     now_s: float
     waiting: Int64
+    held: Int64
     running: Int64
     start_s: Float64
     expected_finish_s: Float64
@@ -164,7 +168,7 @@ class Simulation:
     trace, cluster, policy, placement, predictor, speed, contention, seed, outages
         As for :func:`simulate`. ``auto`` decides by the jobs of ``trace``: if all of them have
         estimates, jobs submitted later need them, too; name ``oracle`` otherwise.
-    verify, max_intervals
+    kill_invalid_depend, verify, max_intervals
         As for :func:`simulate`.
 
     Attributes
@@ -203,13 +207,14 @@ class Simulation:
         contention: str | ContentionChoice = "none",
         seed: int = 0,
         outages: Outages | None = None,
+        kill_invalid_depend: bool = False,
         verify: bool = False,
         max_intervals: int | None = None,
     ) -> None:
         ready = Ready(
             trace, cluster, policy=policy, placement=placement, predictor=predictor, speed=speed,
-            contention=contention, seed=seed, outages=outages, verify=verify,
-            max_intervals=max_intervals,
+            contention=contention, seed=seed, outages=outages,
+            kill_invalid_depend=kill_invalid_depend, verify=verify, max_intervals=max_intervals,
         )  # fmt: skip
         warn(ready.remarks, stacklevel=2)
         self._stand(Course(ready.untouched()), ready, *opened(ready))
@@ -373,7 +378,8 @@ class Simulation:
         ----------
         event
             One of ``"start"``, ``"preempt"``, ``"resize"``, ``"finish"``, ``"reject"``,
-            ``"cancel"``, ``"interrupt"``, ``"fail"``, ``"kill"`` and ``"instant"``.
+            ``"cancel"``, ``"interrupt"``, ``"fail"``, ``"kill"``, ``"release"`` and
+            ``"instant"``.
 
         Returns
         -------
@@ -542,8 +548,8 @@ class Simulation:
         ------
         ValueError
             If a job is submitted before the current time, an id is taken, the trace has profiles or
-            graphs, the predictor learns during the run, or the policy is not causal: its past
-            decisions change with the new jobs.
+            graphs, the predictor learns during the run, or past decisions change with the new
+            jobs: the policy is not causal, or jobs that have arrived depend on them.
         TypeError
             If ``jobs`` is not a :class:`Trace`.
 
@@ -571,6 +577,13 @@ class Simulation:
             )
         course = replace(self._course, first=self._course.first.joined(jobs))
         ready, run, _ = course.replayed(self._run.num_instants)
+        before, after = self._run.state(), run.state()
+        places = ("held", "waiting", "running")
+        if ready.waits and not all(np.array_equal(before[name], after[name]) for name in places):
+            raise ValueError(
+                "jobs: the past changes with the new jobs: a dependency of a job that has arrived "
+                f"names one of them, or {ready.spec.policy} is not causal"
+            )
         if run.glimpse().digest != self._run.glimpse().digest:
             raise ValueError(
                 f"policy: {self._ready.spec.policy} is not causal: its past decisions "

@@ -43,6 +43,7 @@ from gpusched.specs.case import (
     TRUTH,
     PredictedBy,
     core_cluster,
+    holds_of,
     iteration_limits,
     job_columns,
     job_table,
@@ -65,6 +66,7 @@ def described(
     verify: bool = False,
     max_intervals: int | None = None,
     outages: Mapping[str, Any] | None = None,
+    kill_invalid_depend: bool = False,
 ) -> _core.RunDescription:
     """Return the description of a run for the core, without its jobs and its cluster.
 
@@ -74,6 +76,8 @@ def described(
         See :func:`gpusched.model.outages.core_outages`; None: no outage.
     """
     limit: dict[str, Any] = {} if max_intervals is None else {"max_intervals": max_intervals}
+    if kill_invalid_depend:
+        limit["kill_invalid_depend"] = True
     return _core.RunDescription(
         policy=policy.native,
         policy_values=policy.parameters,
@@ -266,6 +270,8 @@ class Ready:
         The predictor that learns during the run; None if there is none.
     predicted
         The column of the trace that policies read, without a learning predictor.
+    waits
+        Whether jobs wait for others or for a time before they are in the queue, or are cancelled.
     jobs, servers
         The core's views of the trace (without a learning predictor) and of the cluster.
     remarks
@@ -284,6 +290,7 @@ class Ready:
         contention: str | ContentionChoice = "none",
         seed: int = 0,
         outages: Outages | None = None,
+        kill_invalid_depend: bool = False,
         verify: bool = False,
         max_intervals: int | None = None,
     ) -> None:
@@ -293,6 +300,8 @@ class Ready:
             raise TypeError(f"cluster: expected a Cluster, not {cluster!r}")
         if not (outages is None or isinstance(outages, Outages)):
             raise TypeError(f"outages: expected Outages, not {outages!r}")
+        if not isinstance(kill_invalid_depend, bool | np.bool_):
+            raise TypeError(f"kill_invalid_depend: {kill_invalid_depend!r} must be True or False")
         self.verify, self.max_intervals = verify, max_intervals
         self.outages = outages
         self._outages = None if outages is None else core_outages(outages, cluster)
@@ -327,6 +336,7 @@ class Ready:
             contention=str(self.contention),
             python=tuple(thing for thing in known if thing is not None),
             outages=OutageSource.of(outages),
+            kill_invalid_depend=bool(kill_invalid_depend),
         )
         self.servers = core_cluster(cluster)
         self._take_jobs()
@@ -334,12 +344,15 @@ class Ready:
         self.remarks = check_memory(needed, len(trace))
 
     def _take_jobs(self) -> None:
+        held = holds_of(self.trace)
+        self.waits = held is not None and bool(held.columns)
+        self._unmet = () if held is None else held.remarks
         reads: Any = {"uses_estimates": self.policy.has("estimate"), "speed": self.speed.name}
         if self.learner is None:
             self.jobs = job_table(self.trace, self.spec.cluster, self.predicted, **reads)
         else:  # it writes into the columns during the run
             self._columns = job_columns(
-                self.trace, self.spec.cluster, fills_estimates=False, **reads
+                self.trace, self.spec.cluster, fills_estimates=False, holds=True, **reads
             )
 
     @property
@@ -424,7 +437,7 @@ class Ready:
             prediction=report,
             outages=self.outages,
             is_partial=is_partial,
-            remarks=(*self._unread, *self._outlasts(schedule)),
+            remarks=(*self._unread, *self._unmet, *self._outlasts(schedule)),
         )
 
     def _outlasts(self, schedule: Schedule) -> list[str]:
@@ -490,7 +503,10 @@ class Ready:
         # No frame of this call may hold the description of a Python object: a plug-in that keeps
         # its error, and so these frames, would never be freed.
         chosen = (self.policy, self.placement, self.speed, self.contention)
-        return described(*chosen, self.spec.seed, self.verify, self.max_intervals, self._outages)
+        return described(
+            *chosen, self.spec.seed, self.verify, self.max_intervals, self._outages,
+            bool(self.spec.kill_invalid_depend),
+        )  # fmt: skip
 
     def _sees_truth(self) -> bool:
         learner = self.learner

@@ -41,6 +41,7 @@ def simulate(
     contention: str | ContentionChoice = "none",
     seed: int = 0,
     outages: Outages | None = None,
+    kill_invalid_depend: bool = False,
     verify: bool = False,
     max_intervals: int | None = None,
     progress: OnProgress | None = None,
@@ -76,6 +77,8 @@ def simulate(
         :func:`gpusched.generate_outages`. A job on a server that fails ends its run and waits
         again; it goes on from its last checkpoint (``checkpoint_every_s`` of the trace), else from
         the start. None: never.
+    kill_invalid_depend
+        Whether to cancel jobs whose ``dependency`` can never be met; else they stay held.
     verify
         Let the core recompute all rates after each instant and compare them bit by bit with its
         own: slow, for finding faults. Only speeds other than ``"fixed"`` have rates.
@@ -129,8 +132,8 @@ def simulate(
     """
     ready = Ready(
         trace, cluster, policy=policy, placement=placement, predictor=predictor, speed=speed,
-        contention=contention, seed=seed, outages=outages, verify=verify,
-        max_intervals=max_intervals,
+        contention=contention, seed=seed, outages=outages,
+        kill_invalid_depend=kill_invalid_depend, verify=verify, max_intervals=max_intervals,
     )  # fmt: skip
     warn(ready.remarks, stacklevel=2)
     return _told(ready.run(progress, stop))
@@ -221,6 +224,7 @@ def run(
         contention=spec.contention,
         seed=spec.seed,
         outages=outages,
+        kill_invalid_depend=bool(spec.kill_invalid_depend),
         verify=verify,
         max_intervals=max_intervals,
     )

@@ -215,7 +215,12 @@ def _veiled(trace: Trace, seen_us: Int64) -> Trace:
     view = seen_us.view()
     view.flags.writeable = False
     return dataclasses.replace(
-        trace, service_us=view, status=None, source_wait_us=None, eligible_us=None
+        trace,
+        service_us=view,
+        status=None,
+        source_wait_us=None,
+        eligible_us=None,
+        cancel_at_us=None,
     )
 
 

@@ -19,7 +19,8 @@ class HeadReservation:
     A job that waits for a server that is down has none.
     """
 
-    def __init__(self, engine: Engine, head: Active) -> None:
+    def __init__(self, engine: Engine, head: Active, margin: int = 0) -> None:
+        self.margin = margin
         self.shadow, free, self.reserved = self.find(engine, head)
         self.extra = free.num_gpus - head.gpus
         if engine.has_demands:  # a server may lack CPU even where GPUs are free
@@ -42,7 +43,7 @@ class HeadReservation:
 
     def admits(self, engine: Engine, job: Active, allocation: Allocation) -> bool:
         """Whether a job may start now on these GPUs; in a pool it then counts as started."""
-        if engine.now + job.estimate <= self.shadow:
+        if engine.now + job.estimate + self.margin <= self.shadow:
             return True
         if not engine.cluster.pooled:
             return not overlaps(allocation, self.reserved)
@@ -55,7 +56,8 @@ class HeadReservation:
 class Reservations:
     """Reservations of several waiting jobs, each for its estimated run time."""
 
-    def __init__(self) -> None:
+    def __init__(self, margin: int) -> None:
+        self.margin = margin
         self.held: list[tuple[float, float, Active, Allocation]] = []  # begin, end, job, GPUs
 
     def add(self, engine: Engine, job: Active) -> None:
@@ -67,11 +69,11 @@ class Reservations:
             released = [other for other in engine.running if ends[other.id] <= begin]
             free = engine.free.released(released)
             if engine.cluster.pooled:
-                fits = self.least_free(engine, begin, end) >= job.gpus
+                fits = self.least_free(engine, begin, end + self.margin) >= job.gpus
                 allocation: Allocation | None = {} if fits else None
             else:
                 for first, last, other, where in self.held:
-                    if first < end and begin < last:
+                    if first < end + self.margin and begin < last:
                         # A later reservation may include GPUs of a job that still runs.
                         left = {server: mask & free.masks[server] for server, mask in where.items()}
                         free = free.claimed(other, {at: mask for at, mask in left.items() if mask})
@@ -96,7 +98,7 @@ class Reservations:
 
     def admits(self, engine: Engine, job: Active, allocation: Allocation) -> bool:
         """Whether no reservation is delayed if a job starts now on these GPUs."""
-        end = engine.now + job.estimate
+        end = engine.now + job.estimate + self.margin
         if engine.cluster.pooled:
             return self.least_free(engine, engine.now, end) >= job.gpus
         return not any(
@@ -111,17 +113,18 @@ class Easy(NonPreemptive):
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         self.params: dict[str, Any] = {"extra": True, "depth": 1, "backfill": "submit"}
-        self.params |= params
+        self.params |= {"touch": "allowed"} | params
+        self.margin = 1 if self.params["touch"] == "strict" else 0  # between an end and a start
 
     def reserve(self, engine: Engine, head: Active) -> HeadReservation:
         """Return the head's reservation now."""
-        return HeadReservation(engine, head)
+        return HeadReservation(engine, head, self.margin)
 
     def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
         """Start heads, reserve for the first waiting jobs, backfill."""
         queue = engine.waiting
         promises: list[HeadReservation] = []
-        deep = Reservations()
+        deep = Reservations(self.margin)
         depth = self.params["depth"]
         while queue and len(promises) + len(deep.held) < depth:
             job = queue.pop(0)
@@ -146,7 +149,7 @@ class Easy(NonPreemptive):
         if not self.params["extra"]:
             begins: list[float] = [promise.shadow for promise in promises]
             begins += [begin for begin, _, _, _ in deep.held]
-            if any(engine.now + job.estimate > begin for begin in begins):
+            if any(engine.now + job.estimate + self.margin > begin for begin in begins):
                 return False
         if not all(promise.admits(engine, job, allocation) for promise in promises):
             return False

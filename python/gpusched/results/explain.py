@@ -17,18 +17,21 @@ from gpusched.base.ticks import US_PER_S
 from gpusched.base.units import WHOLE_GPU
 from gpusched.base.wording import duration, plural
 from gpusched.results.cost import row_gpus, sums
+from gpusched.results.holds import FAILURE, START, Condition, HoldCauses
 from gpusched.schedules.down_times import down_rows, struck
 from gpusched.schedules.schedule import (
     CANCELLED,
     FAILED,
     FINISHED,
     KILLED,
+    NEVER,
     REJECT_REASONS,
     REJECTED,
     whole_intervals,
     widths_of,
 )
 from gpusched.schedules.series import FAIL, INTERRUPT, KILL, intervals_ended
+from gpusched.traces.job_columns import HELD
 
 if TYPE_CHECKING:
     from gpusched.model.cluster import Cluster
@@ -364,9 +367,15 @@ _HOW: Final = {
 }
 
 
-def wait_story(trace: Trace, wait: Wait, *, is_first: bool) -> Iterator[str]:
-    """Explain which jobs held the GPUs, and whether GPUs were too few, scattered or refused."""
-    yield _at_begin(wait, is_first=is_first)
+def wait_story(trace: Trace, wait: Wait, when: str) -> Iterator[str]:
+    """Explain which jobs held the GPUs, and whether GPUs were too few, scattered or refused.
+
+    Parameters
+    ----------
+    when
+        What the wait began with, such as ``At submission``.
+    """
+    yield _at_begin(wait, when)
     yield _over_time(wait)
     yield from _room(trace, wait)
     if wait.free_of_others >= 0.05:
@@ -382,8 +391,7 @@ def wait_story(trace: Trace, wait: Wait, *, is_first: bool) -> Iterator[str]:
         yield f"  Largest shares: {named}{more}."
 
 
-def _at_begin(wait: Wait, *, is_first: bool) -> str:
-    when = "At submission" if is_first else "When it lost its GPUs"
+def _at_begin(wait: Wait, when: str) -> str:
     holders = plural(wait.holders_at_begin, "job")
     free, usable, down = wait.free_at_begin, wait.usable, wait.down_at_begin
     if free == usable:
@@ -471,6 +479,11 @@ _PARTS: Final = {
     "lost_us": "of work lost",
     "written_us": "writing checkpoints",
 }
+_OF_TARGET: Final = ("the start", "the end", "the success", "the failure")
+_HOW_OTHER: Final = {
+    FINISHED: "ended with an error", KILLED: "was killed", FAILED: "failed",
+    CANCELLED: "was cancelled", REJECTED: "was rejected",
+}  # fmt: skip
 _MOST_RUNS: Final = 12
 _MOST_WAITS: Final = 3
 
@@ -522,6 +535,13 @@ class _Story:
         )
         self.submit_us = int(self.trace.submit_us[job])
         self.status = int(self.schedule.status[job])
+        self.holds = HoldCauses(result)
+        eligible_us = self.schedule.eligible_us
+        self.joined_us = int(eligible_us[job]) if len(eligible_us) else self.submit_us
+        self.gone_us = int(self.holds.cancelled_us[job])
+        self.last_us = int(self.intervals["end_us"].max(initial=0))
+        is_later = result.is_partial and self.submit_us > self.last_us
+        self.was_held = self.joined_us != self.submit_us and not is_later
         self.waits = self._longest_waits()
 
     def lines(self) -> Iterator[str]:
@@ -529,6 +549,8 @@ class _Story:
         if self.status == REJECTED:
             yield f"Rejected: {REJECT_REASONS[self.schedule.reason[self.job]]}."
             return
+        if self.was_held:
+            yield f"Held{self._held()}."
         yield from self._decisions()
         yield from self._runs()
         yield self._ended()
@@ -546,6 +568,55 @@ class _Story:
         kinds = f" of type {' or '.join(types)}" if types else ""
         text = f"Job {self.job} (id {name}) was submitted {self._at(self.submit_us)}: {gpus}{kinds}"
         return f"{text}, run time {service}."
+
+    def _held(self) -> str:
+        """Return until when the job was held, and why."""
+        found = self.holds.conditions(self.job)
+        own_us = self.trace.eligible_us
+        eligible_us = self.submit_us if own_us is None else int(own_us[self.job])
+        if self.joined_us >= 0:
+            length = duration((self.joined_us - self.submit_us) / US_PER_S)
+            text = f" for {length}, until {self._clock(self.joined_us)}"
+            if eligible_us == self.joined_us:
+                return f"{text}, its eligible time"
+            met = [each for each in found if each.is_met and each.decided_us == self.joined_us]
+            if met:
+                rank = "first" if self.holds.is_any(self.job) else "last"
+                more = f", the {rank} of its {len(found)} dependencies" if len(found) > 1 else ""
+                return f"{text}: it waited for {self._condition(met[-1])}{more}"
+            return f"{text}: {self._array()}"
+        lost = [each for each in found if each.decided_us >= 0 and not each.is_met]
+        if self.joined_us == NEVER and lost:
+            how = _HOW_OTHER.get(int(self.schedule.status[lost[0].target]), "")
+            how = "succeeded" if lost[0].kind == FAILURE else how
+            what = f"{self._condition(lost[0])}, which {how}"
+            return f": its dependencies can never be met, as it waits for {what}"
+        if eligible_us == HELD:
+            return " for good: it has no eligible time"
+        until_us = self.gone_us if self.gone_us >= 0 else self.last_us + 1
+        later = [each for each in found if not (each.is_met and each.decided_us < until_us)]
+        if len(later) > (len(found) - 1 if self.holds.is_any(self.job) else 0):
+            return f": it waited for {self._condition(later[0])}"
+        if eligible_us >= until_us:
+            return f": its eligible time is {self._clock(eligible_us)}"
+        return f": {self._array()}"
+
+    def _condition(self, condition: Condition) -> str:
+        of = f"{_OF_TARGET[condition.kind]} of {self._named(condition.target)}"
+        if condition.kind == START and condition.delay_us:
+            return f"{duration(condition.delay_us / US_PER_S)} after {of}"
+        return of
+
+    def _named(self, job: int) -> str:
+        name = str(self.trace.id[job])
+        return f"job {job}" if name == str(job) else f"job {job} (id {name})"
+
+    def _array(self) -> str:
+        if self.trace.array is None or self.trace.array_limit is None:
+            return "its array has no room"
+        limit = int(self.trace.array_limit[self.job])
+        name = self.trace.array[self.job]
+        return f"only {plural(limit, 'task')} of array {name} may be queued or running"
 
     def _decisions(self) -> Iterator[str]:
         rows = self.schedule.decisions()
@@ -576,12 +647,14 @@ class _Story:
     def _longest_waits(self) -> dict[int, Wait]:
         """Measure the longest waits, keyed by their begin; none for a rejected job."""
         rows = self.intervals
-        if self.status == REJECTED or not len(rows["job"]):
+        if self.joined_us < 0 or self.status == REJECTED or not len(rows["job"]):
             return {}
-        begins = [self.submit_us, *self.own["end_us"][self.first].tolist()]
+        begins = [self.joined_us, *self.own["end_us"][self.first].tolist()]
         ends = self.own["start_us"][self.first].tolist()
-        if self.status not in (FINISHED, KILLED, FAILED):
-            ends.append(int(rows["end_us"].max()))
+        if self.gone_us >= 0:
+            ends.append(self.gone_us)
+        elif self.status not in (FINISHED, KILLED, FAILED):
+            ends.append(self.last_us)
         found = [(end - begin, begin, end) for begin, end in zip(begins, ends, strict=False)]
         longest = sorted(wait for wait in found if wait[0] > 0)[-_MOST_WAITS:]
         looked = Waits(self.trace, self.cluster, rows, self.job, self.outages)
@@ -590,17 +663,19 @@ class _Story:
 
     def _told_wait(self, begin_us: int) -> Iterator[str]:
         if begin_us in self.waits:
-            is_first = begin_us == self.submit_us
-            yield from wait_story(self.trace, self.waits[begin_us], is_first=is_first)
+            when = "When it lost its GPUs"
+            if begin_us == self.joined_us:
+                when = "At submission" if begin_us == self.submit_us else "When it was released"
+            yield from wait_story(self.trace, self.waits[begin_us], when)
 
     def _runs(self) -> Iterator[str]:
         if not len(self.first):
             yield "It never ran."
-            yield from self._told_wait(self.submit_us)
+            yield from self._told_wait(self.joined_us)
             return
         widths = widths_of(self.own, self.first, self.trace.gpus)
         bounds = [*self.first.tolist(), len(self.own["job"])]
-        last_us = self.submit_us
+        last_us = self.joined_us
         for number, (begin, end) in enumerate(pairwise(bounds)):
             rows = {name: values[begin:end] for name, values in self.own.items()}
             begin_us, end_us = int(rows["start_us"][0]), int(rows["end_us"][0])
@@ -616,7 +691,9 @@ class _Story:
             yield f"Ran from {self._clock(begin_us)} for {lasted} on {where}{until}."
             last_us = end_us
         if self.status != FINISHED and last_us in self.waits:
-            yield f"Waits since {self._clock(last_us)}."
+            waited = duration((self.gone_us - last_us) / US_PER_S)
+            since = f"Waits since {self._clock(last_us)}."
+            yield since if self.gone_us < 0 else f"Waited for {waited}."
             yield from self._told_wait(last_us)
 
     def _stopped(self, rows: Mapping[str, AnyArray], kind: int) -> str:
@@ -657,7 +734,11 @@ class _Story:
                 parts.append(f"{duration(part_us / US_PER_S)} {what}")
         more = f" ({', '.join(parts)})." if parts else "."
         if self.status != FINISHED:
-            return _ENDED.get(self.status, "It had not finished when the run ended") + more
+            how = _ENDED.get(self.status, "It had not finished when the run ended")
+            how += f" {self._at(self.gone_us)}" if self.gone_us >= 0 else ""
+            if self.holds.is_ruled_out[self.job]:
+                how += ", as its dependencies can never be met"
+            return how + more
         finish_us = int(self.schedule.finish_us[self.job])
         jct = duration((finish_us - self.submit_us) / US_PER_S)
         return f"Finished {self._at(finish_us)}, {jct} after submission{more}"

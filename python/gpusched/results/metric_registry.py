@@ -27,7 +27,8 @@ UNITS: Final[dict[str, Kind]] = {
 """Units and their default format in tables."""
 BETTER: Final = ("lower", "higher", "neutral")
 OF_FAILURES: Final = "failures"
-GROUPS: Final = ("jobs", "cluster", OF_FAILURES, "run")
+OF_HOLDS: Final = "holds"
+GROUPS: Final = ("jobs", OF_HOLDS, "cluster", OF_FAILURES, "run")
 NEEDS: Final[dict[str, str]] = {
     "deadlines": "the trace has deadlines",
     "admissions": "the policy decides on admission and the trace has deadlines",
@@ -43,6 +44,7 @@ NEEDS: Final[dict[str, str]] = {
     "profiles": "the trace has profiles",
     "estimates": "the trace has estimates",
     "failures": "the run has outages, time limits or checkpoints",
+    "holds": "jobs can be held or have a cancel time",
 }
 """What a metric may need; without it, the metric is left out."""
 

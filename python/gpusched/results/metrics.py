@@ -19,7 +19,7 @@ from gpusched.bounds.certificates import LowerBounds
 from gpusched.results.cost import US_PER_H
 from gpusched.results.metric_registry import Window, register_metric
 from gpusched.results.run_facts import RunFacts, exact_sum, excess, mean
-from gpusched.schedules.schedule import FAILED, KILLED, REJECTED, contention_excess_us
+from gpusched.schedules.schedule import FAILED, KILLED, NEVER, REJECTED, contention_excess_us
 from gpusched.traces.workload import Trace
 
 _LEAST_THIRD: Final = 100
@@ -206,6 +206,13 @@ def _ettr(run: RunFacts, since_us: Int64) -> float:
     return _ratio(float(np.dot(gpus, run.trace.service_us[done] / taken_us)), float(np.sum(gpus)))
 
 
+def _mean_hold_s(run: RunFacts) -> float:
+    assert run.holds is not None
+    joined = run.counted & (run.holds >= 0)
+    held_us = exact_sum(run.holds[joined] - run.trace.submit_us[joined])
+    return _ratio(held_us / US_PER_S, float(np.count_nonzero(joined)))
+
+
 # fmt: off
 row(10, "num_jobs", "count", "neutral", "jobs", "",
     "Jobs of the trace.",
@@ -218,12 +225,20 @@ row(30, "num_rejected", "count", "neutral", "jobs", "",
     "Jobs that could never run (rejected).", lambda run: run.measures.num_rejected,
     table="none")
 row(40, "num_unfinished", "count", "neutral", "jobs", "",
-    "Jobs still waiting or running at the end of the run, or cancelled, killed or failed.",
+    "Jobs still held, waiting or running at the end of the run, or cancelled, killed or failed.",
     lambda run: run.measures.num_unfinished,
     table="none")
 row(45, "num_cancelled", "count", "neutral", "jobs", "",
-    "Jobs cancelled while waiting or running.", lambda run: run.measures.num_cancelled,
+    "Jobs cancelled while held, waiting or running.", lambda run: run.measures.num_cancelled,
     table="none")
+row(46, "num_never", "count", "lower", "jobs", "never eligible",
+    "Jobs whose dependencies can never be met.",
+    lambda run: int(np.count_nonzero(run.counted & (run.holds == NEVER))), short="never|eligible",
+    group="holds", table="main", place=125, gives_way=2, needs=("holds",))
+row(48, "mean_hold_s", "s", "lower", "jobs", "mean hold",
+    "Mean time from submission to the queue, of the jobs that joined it.", _mean_hold_s,
+    definition="time before the queue, of jobs that joined it: `eligible_s` - r", group="holds",
+    table="main", place=126, gives_way=2, needs=("holds",))
 row(50, "mean_jct_s", "s", "lower", "jobs", "mean JCT",
     "Mean job completion time: finish - submit.", lambda run: run.mean_s(run.measures.flow_us),
     definition="job completion time (JCT): C - r", table="main", place=40, gives_way=None)

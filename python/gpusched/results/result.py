@@ -120,7 +120,11 @@ class Result:
     @cached_property
     def events(self) -> Events:
         """What happened to the jobs, in order: each ``kind`` is a name of ``Events.kind``."""
-        return Events(self.trace, self.schedule, self.intervals, self.cluster, self.outages)
+        from gpusched.results.holds import HoldCauses
+
+        gone_us = HoldCauses(self).cancelled_us
+        inputs = (self.trace, self.schedule, self.intervals, self.cluster)
+        return Events(*inputs, self.outages, gone_us)
 
     @cached_property
     def series(self) -> Series:

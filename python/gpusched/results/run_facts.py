@@ -331,6 +331,14 @@ class RunFacts:
         """
         return self.schedule.failures if len(self.schedule.failures) else None
 
+    @property
+    def holds(self) -> Int64 | None:
+        """When each job joined the queue, see :class:`~.schedule.Schedule`.
+
+        None if no job can be held or has a cancel time.
+        """
+        return self.schedule.eligible_us if len(self.schedule.eligible_us) else None
+
     @kept
     def capacity(self) -> Capacity:
         """Where the GPU time went."""
@@ -462,7 +470,8 @@ class RunFacts:
 _NO_FIGURES: Final = frozenset({"paid_us", "reason"})
 
 
-# The needs that a run meets do not depend on its schedule, except for admissions and failures.
+# The needs that a run meets do not depend on its schedule, except for admissions, failures and
+# holds.
 _WHERE: Final[Mapping[str, str]] = {
     "deadlines": "trace.deadline_us",
     "admissions": "admissions",
@@ -478,5 +487,6 @@ _WHERE: Final[Mapping[str, str]] = {
     "profiles": "trace.profiles",
     "estimates": "trace.estimate_us",
     "failures": "failures",
+    "holds": "holds",
 }
 _all_of: Final = attrgetter(*_WHERE.values())

@@ -13,7 +13,13 @@ from gpusched.base.tables import BEST, Table, table, text_column
 from gpusched.base.wording import Kind, written
 from gpusched.plugins.info import APPROXIMATE
 from gpusched.plugins.registry import has_flag_of
-from gpusched.results.metric_registry import GROUPS, OF_FAILURES, Metric, metrics
+from gpusched.results.metric_registry import (
+    GROUPS,
+    OF_FAILURES,
+    OF_HOLDS,
+    Metric,
+    metrics,
+)
 
 if TYPE_CHECKING:
     from gpusched.results.cost import RunLog
@@ -69,7 +75,7 @@ def columns(
 ) -> list[Column]:
     """Lay out ``chosen`` metrics (None: the main ones) without those that no summary has.
 
-    Those of failures are left out if nothing of that kind happened.
+    Those of failures and of holds are left out if nothing of that kind happened.
 
     A policy wins a metric if it alone has the best displayed value of the policies that could be
     deployed, that is, are not ``clairvoyant``.
@@ -78,6 +84,8 @@ def columns(
     shown = main_metrics() if chosen is None else chosen
     if not any(map(_has_failures, rows)):
         shown = [metric for metric in shown if metric.group != OF_FAILURES]
+    if not any(row.get("num_never") or row.get("mean_hold_s") for row in rows):
+        shown = [metric for metric in shown if metric.group != OF_HOLDS]
     could_be = [not row.get("clairvoyant", False) for row in rows]
     laid_out = (_column(m, [_number(row.get(m.key)) for row in rows], could_be) for m in shown)
     return [column for column in laid_out if any(cell.value is not None for cell in column.cells)]

@@ -54,7 +54,10 @@ COLUMNS: Final = (
 )  # fmt: skip
 OPTIONAL: Final = {"estimate_s": "estimate_us", "deadline_s": "deadline_s", "value": "value"}
 """Columns that a result has if its trace has them, and their names in the trace."""
-OF_FAILURES: Final = {"failures": "failures", "lost_s": "lost_us", "written_s": "written_us"}
+OF_SCHEDULE: Final = {
+    "failures": "failures", "lost_s": "lost_us", "written_s": "written_us",
+    "eligible_s": "eligible_us",
+}  # fmt: skip
 """Columns that a result has if its schedule has them, and their names there."""
 
 
@@ -68,16 +71,16 @@ class Jobs:
     ----------
     columns
         The names; then ``failures``, ``lost_s`` and ``written_s``, if the run has outages, time
-        limits or checkpoints; last ``estimate_s``, ``deadline_s`` and ``value``, if the trace has
-        them.
+        limits or checkpoints; ``eligible_s``, if jobs can be held or have a cancel time; last
+        ``estimate_s``, ``deadline_s`` and ``value``, if the trace has them.
     """
 
     def __init__(self, trace: Trace, schedule: Schedule) -> None:
         self._trace = trace
         self._schedule = schedule
-        failing = tuple(name for name, of in OF_FAILURES.items() if len(getattr(schedule, of)))
+        known = tuple(name for name, of in OF_SCHEDULE.items() if len(getattr(schedule, of)))
         present = tuple(name for name, of in OPTIONAL.items() if getattr(trace, of) is not None)
-        self.columns = COLUMNS + failing + present
+        self.columns = COLUMNS + known + present
 
     def __len__(self) -> int:
         return len(self._trace)
@@ -210,6 +213,12 @@ class Jobs:
     def written_s(self) -> Float64:
         """Time with GPUs in which checkpoints were written, seconds; empty as :attr:`failures`."""
         return read_only(us_to_seconds(self._schedule.written_us))
+
+    @cached_property
+    def eligible_s(self) -> Float64:
+        """When the job joined the queue, seconds; NaN if it never did, empty without holds."""
+        eligible_us = self._schedule.eligible_us
+        return _where(eligible_us >= 0, eligible_us)
 
     @cached_property
     def estimate_s(self) -> Float64:

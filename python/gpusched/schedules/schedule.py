@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_columns, read_only
+from gpusched.base.ticks import US_PER_S
+
+if TYPE_CHECKING:
+    from gpusched.traces.workload import Trace
 
 FINISHED: Final = 0
 REJECTED: Final = 1
@@ -21,6 +27,10 @@ FAILED: Final = 5
 STATUSES: Final = ("finished", "rejected", "unfinished", "cancelled", "killed", "failed")
 """Final status of a job. An unfinished one was waiting or running at the end, a killed one reached
 its time limit, and a failed one was interrupted more often than it may be requeued."""
+
+NOT_QUEUED: Final = -1
+NEVER: Final = -2
+"""In ``eligible_us``: the job did not join the queue, and its dependencies can never be met."""
 
 UNKNOWN_TO_SPEED: Final = "the speed knows no configuration for it"
 REJECT_REASONS: Final = (
@@ -60,6 +70,10 @@ class Schedule(Protocol):
     ``failures`` counts the times that a failing server interrupted a job, ``lost_us`` is the part
     of ``held_us`` whose work was lost, and ``written_us`` that in which checkpoints were written.
     They are empty if the run has no outages, time limits or checkpoints.
+
+    ``eligible_us`` is when the job joined the queue: its submission, unless it was held. It is
+    ``NOT_QUEUED`` if the job was rejected or still held at the end, and ``NEVER`` if its
+    dependencies can never be met; empty if no job of the run can be held or has a cancel time.
     """
 
     @property
@@ -88,6 +102,8 @@ class Schedule(Protocol):
     def lost_us(self) -> Int64: ...
     @property
     def written_us(self) -> Int64: ...
+    @property
+    def eligible_us(self) -> Int64: ...
     @property
     def digest(self) -> str: ...
     @property
@@ -132,6 +148,7 @@ FAILURE_COLUMNS: Final[dict[str, type[np.generic]]] = {
 OPTIONAL_COLUMNS: Final[dict[str, type[np.generic]]] = {
     "uncontended_us": np.float64,
     **FAILURE_COLUMNS,
+    "eligible_us": np.int64,
 }
 DECISION_COLUMNS: Final[dict[str, type[np.generic]]] = {
     "job": np.int64,
@@ -168,6 +185,7 @@ class StoredSchedule:
     failures: Int32 = field(default_factory=lambda: np.empty(0, np.int32))
     lost_us: Int64 = field(default_factory=lambda: np.empty(0, np.int64))
     written_us: Int64 = field(default_factory=lambda: np.empty(0, np.int64))
+    eligible_us: Int64 = field(default_factory=lambda: np.empty(0, np.int64))
     decision_rows: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -190,7 +208,7 @@ class StoredSchedule:
             object.__setattr__(self, name, table)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update({"eligible_us": np.empty(0, np.int64)} | state)  # old ones lack it
         self.__post_init__()  # a pickle loses NumPy's read-only flag
 
     def decisions(self) -> Mapping[str, Any]:
@@ -304,3 +322,21 @@ def over_us(schedule: Schedule, rows: Mapping[str, AnyArray]) -> Int64:
     ended = last & np.isin(np.asarray(schedule.status)[job], (KILLED, FAILED))
     ends_us[job[ended]] = rows["end_us"][ended]
     return ends_us
+
+
+_CANCELLED: Final = re.compile(r"job (\d+) was cancelled at (\d+(?:\.\d+)?) s")
+
+
+def cancelled_us(trace: Trace, schedule: Schedule) -> Int64:
+    """Return when its user cancelled each job that has the status; -1 for others.
+
+    The time is that of the trace's ``cancel_at_s``, or of a warning of an open run.
+    """
+    is_cancelled = np.asarray(schedule.status) == CANCELLED
+    found = np.full(len(trace), -1, np.int64)
+    if trace.cancel_at_us is not None:
+        found[is_cancelled] = trace.cancel_at_us[is_cancelled]
+    for said in filter(None, map(_CANCELLED.fullmatch, schedule.warnings)):
+        if int(said[1]) < len(trace) and is_cancelled[int(said[1])]:
+            found[int(said[1])] = int(Decimal(said[2]) * US_PER_S)
+    return found

@@ -25,10 +25,13 @@ from gpusched.base.ticks import us_to_seconds
 from gpusched.base.units import WHOLE_GPU
 from gpusched.schedules.down_times import down_rows, struck
 from gpusched.schedules.schedule import (
+    CANCELLED,
     FAILED,
     KILLED,
+    NEVER,
     REJECTED,
     Schedule,
+    cancelled_us,
     over_us,
     whole_intervals,
 )
@@ -104,7 +107,8 @@ class Steps:
 class Series(Steps):
     """The cluster over time.
 
-    A job waits while it is submitted, not over and without GPUs; rejected jobs never wait.
+    A job waits while it is in the queue and without GPUs: from its submission, or the end of its
+    hold, until it is over. Rejected jobs never wait.
 
     Attributes
     ----------
@@ -129,13 +133,7 @@ def series_of(
     outages: Outages | None = None,
 ) -> Series:
     """Sum the changes at each instant."""
-    time_us, *columns = _core.cluster_series(
-        submit_us=trace.submit_us,
-        gpus=trace.gpus,
-        finish_us=over_us(schedule, intervals),
-        status=np.asarray(schedule.status),
-        **intervals,
-    )
+    time_us, *columns = _core.cluster_series(**_queued(trace, schedule, intervals))
     if outages is None or not len(time_us):
         return Series(us_to_seconds(time_us), *columns, *np.zeros((1, len(time_us)), np.int64))
     down = down_rows(trace, cluster, intervals, outages)
@@ -150,15 +148,42 @@ def series_of(
     return Series(us_to_seconds(every_us), *(values[at] for values in columns), *[down_gpus])
 
 
+def _queued(trace: Trace, schedule: Schedule, rows: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
+    """Return the columns of jobs and log, in the order in which the jobs joined the queue."""
+    status = np.asarray(schedule.status)
+    jobs: dict[str, AnyArray] = {
+        "submit_us": trace.submit_us, "gpus": trace.gpus, "status": status,
+        "finish_us": over_us(schedule, rows),
+    }  # fmt: skip
+    if not (len(schedule.eligible_us) or (status == CANCELLED).any()):
+        return jobs | dict(rows)
+    if len(schedule.eligible_us):
+        jobs["submit_us"] = np.maximum(schedule.eligible_us, trace.submit_us)
+        jobs["status"] = np.where(schedule.eligible_us < 0, np.uint8(REJECTED), status)
+    gone_us = np.where(jobs["status"] == REJECTED, -1, cancelled_us(trace, schedule))
+    jobs["finish_us"] = np.maximum(jobs["finish_us"], gone_us)
+    gone_us[rows["job"][rows["end_us"] == gone_us[rows["job"]]]] = -1  # it ran until then
+    gone = np.flatnonzero(gone_us >= 0)
+    # A waiting job leaves the queue as if it ran for no time on no GPUs.
+    none = dict.fromkeys(rows, np.zeros(len(gone), np.int64))
+    own = none | {"job": gone, "start_us": gone_us[gone], "end_us": gone_us[gone]}
+    log = {name: np.append(of, own[name].astype(of.dtype)) for name, of in rows.items()}
+    order = np.argsort(jobs["submit_us"], kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return {name: of[order] for name, of in jobs.items()} | log | {"job": place[log["job"]]}
+
+
 KINDS: Final = (
     "finish", "kill", "interrupt", "fail", "arrival", "reject", "preempt", "start", "resume",
-    "resize",
+    "resize", "cancel", "release",
 )  # fmt: skip
 (
-    FINISH, KILL, INTERRUPT, FAIL, _ARRIVAL, _REJECT, PREEMPT, _START, _RESUME, RESIZE,
+    FINISH, KILL, INTERRUPT, FAIL, _ARRIVAL, _REJECT, PREEMPT, _START, _RESUME, RESIZE, _CANCEL,
+    _RELEASE,
 ) = range(len(KINDS))  # fmt: skip
 # The kinds of one number are in the order of jobs.
-_ORDER: Final = np.array([0, 1, 2, 2, 3, 4, 5, 6, 6, 6])
+_ORDER: Final = np.array([0, 1, 3, 3, 4, 5, 7, 8, 8, 8, 2, 6])
 
 
 def intervals_ended(
@@ -194,9 +219,10 @@ def intervals_ended(
 class Events:
     """Columns, one entry per event.
 
-    Sorted by time; within an instant finishes, kills (at the time limit), interruptions and final
-    failures (by failing servers), arrivals, rejects, preemptions, then starts, resumes and resizes;
-    within these by job.
+    Sorted by time; within an instant finishes, kills (at the time limit), cancellations,
+    interruptions and final failures (by failing servers), arrivals, rejects, releases (of held
+    jobs, or cancellations of those that can never be released), preemptions, then starts, resumes
+    and resizes; within these by job.
 
     Attributes
     ----------
@@ -215,24 +241,36 @@ class Events:
         intervals: Mapping[str, AnyArray],
         cluster: Cluster,
         outages: Outages | None = None,
+        gone_us: Int64 | None = None,
     ) -> None:
+        gone_us = cancelled_us(trace, schedule) if gone_us is None else gone_us
         first, opens, ends = intervals_ended(schedule, intervals, cluster, outages)
         job, start_us = intervals["job"][first], intervals["start_us"][first]
         end_us = intervals["end_us"][first]
+        ends[end_us == gone_us[job]] = _CANCEL
         stops = ends != RESIZE
         goes_on = ~np.append(True, stops)[: len(job)]
         begun = np.where(opens, _START, np.where(goes_on, RESIZE, _RESUME))
         rejected = np.flatnonzero(np.asarray(schedule.status) == REJECTED)
+        eligible_us: Int64 = schedule.eligible_us
+        held = np.flatnonzero(eligible_us > trace.submit_us[: len(eligible_us)])
+        waited = gone_us >= 0
+        waited[job[ends == _CANCEL]] = False
         parts = (
             (trace.submit_us, np.arange(len(trace)), _ARRIVAL),
             (trace.submit_us[rejected], rejected, _REJECT),
             (start_us, job, begun),
             (end_us[stops], job[stops], ends[stops]),
+            (eligible_us[held], held, _RELEASE),
+            (gone_us[waited], np.flatnonzero(waited), _CANCEL),
         )
         time_us = np.concatenate([times for times, _, _ in parts])
         jobs = np.concatenate([of for _, of, _ in parts])
         kind = np.concatenate([np.broadcast_to(code, len(times)) for times, _, code in parts])
-        order = np.lexsort((jobs, _ORDER[kind], time_us))
+        rank = _ORDER[kind]
+        if len(eligible_us):
+            rank[(kind == _CANCEL) & (eligible_us[jobs] == NEVER)] = _ORDER[_RELEASE]
+        order = np.lexsort((jobs, rank, time_us))
         self.time_us: Int64 = read_only(time_us[order])
         self.kind_code: npt.NDArray[np.int8] = read_only(kind[order].astype(np.int8))
         self.job: Int64 = read_only(jobs[order].astype(np.int64, copy=False))
@@ -253,8 +291,8 @@ class Events:
 
     @cached_property
     def kind(self) -> AnyArray:
-        """``finish``, ``kill``, ``interrupt``, ``fail``, ``arrival``, ``reject``, ``preempt``,
-        ``start``, ``resume`` or ``resize``.
+        """``finish``, ``kill``, ``cancel``, ``interrupt``, ``fail``, ``arrival``, ``reject``,
+        ``release``, ``preempt``, ``start``, ``resume`` or ``resize``.
         """
         return read_only(np.array(KINDS)[self.kind_code])
 

@@ -7,7 +7,7 @@ import os
 import struct
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -27,9 +27,12 @@ from gpusched.plugins.policy import (
 from gpusched.plugins.registry import has_flag_of, speeds
 from gpusched.specs.run_spec import RunSpec
 from gpusched.traces.checked_columns import NOT_GIVEN
-from gpusched.traces.job_columns import is_blank
+from gpusched.traces.job_columns import HOLDS, JOB_COLUMNS, is_blank
 from gpusched.traces.model_columns import demand_columns, model_columns, types_of_own_width
 from gpusched.traces.workload import Trace
+
+if TYPE_CHECKING:
+    from gpusched.traces.dependencies import Holds
 
 
 class PredictedBy(NamedTuple):
@@ -91,6 +94,7 @@ _MAGIC = b"GPUSCASE"
 _HEAD = 3 * 8 + 64
 _FORMAT = 6
 _MODELS = ("profile", "graph")
+_HELD_BY = tuple(JOB_COLUMNS[name].stored for name in HOLDS)
 _CLUSTER_DTYPES = {
     "nic_bytes_per_s": "<f8",
     "intra_bytes_per_s": "<f8",
@@ -155,6 +159,7 @@ def job_columns(
     uses_estimates: bool,
     speed: str = "fixed",
     fills_estimates: bool = True,
+    holds: bool = False,
 ) -> dict[str, Any]:
     """Return the arguments of the core's job table for this run.
 
@@ -171,12 +176,14 @@ def job_columns(
         Name of the speed; its registration lists the columns of profiles and graphs to include.
     fills_estimates
         Whether true run times replace missing estimates; if not, they stay -1.
+    holds
+        Whether to include what holds jobs back or cancels them, as for whole runs.
 
     Raises
     ------
     ValueError
         If the trace lacks the column, or a job has no value in it; and as
-        :func:`~gpusched.traces.model_columns.model_columns`.
+        :func:`~gpusched.traces.model_columns.model_columns` and :func:`holds_of`.
     """
     estimate_us = trace.estimate_us
     predicted_us = None if predicted.is_truth else predicted.values(trace)
@@ -206,6 +213,8 @@ def job_columns(
         **demand_columns(trace),
         **models,
     }
+    held = holds_of(trace) if holds else None
+    known |= {} if held is None else held.columns
     columns: dict[str, Any] = {
         column.name: np.ascontiguousarray(known[column.name], column.dtype)
         for column in _core.JOB_COLUMNS
@@ -219,9 +228,21 @@ def _own_columns(trace: Trace) -> dict[str, Any]:
     own = {
         column.name: getattr(trace, column.name, None)
         for column in _core.JOB_COLUMNS
-        if column.per == "job" and column.name not in _MODELS
+        if column.per == "job" and column.name not in (*_MODELS, *_HELD_BY, "array")
     }
     return {name: None if is_blank(name, values) else values for name, values in own.items()}
+
+
+def holds_of(trace: Trace) -> Holds | None:
+    """Return what holds jobs of a run back or cancels them; None if the trace has no such column.
+
+    Errors as :func:`gpusched.traces.dependencies.holds_of`.
+    """
+    if all(getattr(trace, name) is None for name in _HELD_BY):
+        return None
+    from gpusched.traces import dependencies
+
+    return dependencies.holds_of(trace)
 
 
 def save_case(
@@ -245,10 +266,12 @@ def save_case(
     Raises
     ------
     ValueError
-        If the policy, the placement or the predictor is written in Python, or there are outages.
+        If the policy, the placement or the predictor is written in Python, or there are outages
+        or ``kill_invalid_depend``.
     """
-    if spec.outages:
-        raise ValueError("outages: the replay tool has none")
+    for name in ("outages", "kill_invalid_depend"):
+        if getattr(spec, name):
+            raise ValueError(f"{name}: the replay tool has none")
     if predicted is None:
         raise ValueError(f"predictor {spec.predictor}: the replay tool cannot run Python")
     policy, placement = Policy.parse(spec.policy), PlacementChoice.parse(spec.placement)
@@ -262,6 +285,7 @@ def save_case(
         predicted,
         uses_estimates=policy.has("estimate"),
         speed=speed.name,
+        holds=True,
     )
     servers = cluster.core_columns()
     parts = [struct.pack("<Q", spec.seed)]
@@ -353,7 +377,9 @@ def job_table(
         trace,
         key,
         lambda: _core.JobTable(
-            **job_columns(trace, cluster, predicted, uses_estimates=uses_estimates, speed=speed)
+            **job_columns(
+                trace, cluster, predicted, uses_estimates=uses_estimates, speed=speed, holds=True
+            )
         ),
     )
 

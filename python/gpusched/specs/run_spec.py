@@ -102,6 +102,9 @@ class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         see :class:`~gpusched.plugins.identity.PythonObject`.
     outages
         The outages of servers; unset, and not written, without any.
+    kill_invalid_depend
+        Whether jobs whose dependencies can never be met are cancelled; unset, and not written, if
+        not.
     """
 
     policy: str
@@ -115,8 +118,11 @@ class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     contention: str = "none"
     python: tuple[PythonObject, ...] = ()
     outages: OutageSource | msgspec.UnsetType = msgspec.UNSET
+    kill_invalid_depend: bool | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
+        if not self.kill_invalid_depend:  # equal specifications, however written
+            msgspec.structs.force_setattr(self, "kill_invalid_depend", msgspec.UNSET)
         for name in ("policy", "placement", "predictor", "speed", "contention"):
             if not getattr(self, name):
                 raise ValueError(f"{name}: must not be empty")

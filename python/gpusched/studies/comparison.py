@@ -69,6 +69,7 @@ def compare(
     contention: str | ContentionChoice = "none",
     seed: int = 0,
     outages: Outages | None = None,
+    kill_invalid_depend: bool = False,
     warm_up_s: float | None = None,
     tail_s: float | None = None,
     threads: int | None = None,
@@ -91,6 +92,8 @@ def compare(
     placement, predictor, speed, contention, seed, outages, verify, max_intervals
         As for :func:`gpusched.simulate`, the same for all; each run has its own copy of a
         placement written in Python.
+    kill_invalid_depend
+        As for :func:`gpusched.simulate`.
     warm_up_s, tail_s
         Measure a part of each run, as :meth:`gpusched.Result.summary` does: every table,
         breakdown and report of the comparison covers only it. The simulations are complete.
@@ -154,6 +157,7 @@ def compare(
             contention=contention,
             seed=seed,
             outages=outages,
+            kill_invalid_depend=kill_invalid_depend,
             verify=verify,
             max_intervals=max_intervals,
             progress=None if watched is None else partial(watched.note, label),

@@ -689,6 +689,8 @@ class Scenario:
         As for :func:`gpusched.simulate`.
     mtbf_s, repair_s
         Mean times of failures to draw; None: none are drawn.
+    kill_invalid_depend
+        As for :func:`gpusched.simulate`.
     """
 
     trace: Trace
@@ -702,6 +704,7 @@ class Scenario:
     outages: Outages | None = None
     mtbf_s: float | None = None
     repair_s: float = REPAIR_S
+    kill_invalid_depend: bool = False
 
     def run(self) -> Result:
         """Simulate it."""

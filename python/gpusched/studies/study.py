@@ -403,6 +403,8 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         As for ``Result.summary``; ``warm_up_s`` replaces ``warm_up``.
     max_intervals
         As for :func:`gpusched.simulate`, for each run; not part of the names of runs.
+    kill_invalid_depend
+        As for :func:`gpusched.simulate`, for each run.
     parameters
         Further axes, see :class:`ParameterAxis`.
     zip
@@ -445,6 +447,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     warm_up_s: float | None = None
     tail_s: float | None = None
     max_intervals: int | None = None
+    kill_invalid_depend: bool = False
     parameters: tuple[ParameterAxis, ...] = ()
     zip: tuple[tuple[str, ...], ...] = ()
     runs: tuple[dict[str, Any], ...] = ()

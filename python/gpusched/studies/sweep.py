@@ -342,7 +342,7 @@ class RunContext:
         The traces that are read or given, by their positions in the study.
     choices
         Per role the resolved choices, by (position, positions of values).
-    warm_up_cut, tail_s, metrics, max_intervals
+    warm_up_cut, tail_s, metrics, max_intervals, kill_invalid_depend
         Of the study; ``metrics`` are those that summaries do not include by default.
     """
 
@@ -354,6 +354,7 @@ class RunContext:
     tail_s: float | None
     metrics: tuple[str, ...]
     max_intervals: int | None
+    kill_invalid_depend: bool
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
@@ -381,6 +382,7 @@ class RunContext:
             study.tail_s,
             tuple(key for key in study.metrics if not known_metrics[key].is_default),
             study.max_intervals,
+            study.kill_invalid_depend,
         )
 
     def window(self, trace: Trace) -> RunWindow | None:
@@ -434,6 +436,7 @@ class RunContext:
             seed=run.seed,
             outages=outages,
             max_intervals=self.max_intervals,
+            kill_invalid_depend=self.kill_invalid_depend,
         )
 
 

@@ -710,6 +710,7 @@ def whatif(
     outages: Outages | None = None,
     mtbf_s: float | None = None,
     repair_s: float = REPAIR_S,
+    kill_invalid_depend: bool = False,
     threads: int | None = None,
     progress: OnProgress | None = None,
     stop: threading.Event | None = None,
@@ -740,6 +741,8 @@ def whatif(
     mtbf_s, repair_s
         Draw exponential failures of servers with these mean times to failure and to repair,
         seconds; see :func:`gpusched.generate_outages`. ``mtbf_s`` None: none in the baseline.
+    kill_invalid_depend
+        As for :func:`gpusched.simulate`, for all cases.
     gpus_per_server
         Without a cluster: GPUs of each server.
     resolution_s
@@ -795,12 +798,16 @@ def whatif(
     said: list[str] = []
     measured, no_grade = _measured(trace, resolution_s, warm_up_s, tail_s)
     if cluster is None:
-        start = Scenario(trace, ANYWHERE, policy, placement, known, speed, "none", seed)
+        start = Scenario(
+            trace, ANYWHERE, policy, placement, known, speed, "none", seed,
+            kill_invalid_depend=kill_invalid_depend,
+        )  # fmt: skip
         cluster, how = _assumed(start, measured, gpus_per_server, threads, stop)
         said.append(how)
     start = Scenario(
-        trace, cluster, policy, placement, known, speed, contention, seed, outages, mtbf_s, repair_s
-    )
+        trace, cluster, policy, placement, known, speed, contention, seed, outages, mtbf_s,
+        repair_s, kill_invalid_depend,
+    )  # fmt: skip
     scenarios = {BASE: start, **_changed(start, asked)}
     if len(asked) > 1 and TOGETHER not in scenarios:
         said.append("no row for all together: one setting changes in several ways")

@@ -15,6 +15,8 @@ import numpy as np
 
 from gpusched import _core
 from gpusched.audit.case import Case as Evidence
+from gpusched.audit.course import Course
+from gpusched.audit.laws import known_holds
 from gpusched.audit.rates import kinds_by_figures
 from gpusched.base.run_warning import RunWarning
 from gpusched.base.ticks import US_PER_S
@@ -28,35 +30,50 @@ from gpusched.plugins.policy import Choice, ContentionChoice, SpeedChoice, known
 from gpusched.results.audited_names import declared
 from gpusched.results.result import Result
 from gpusched.schedules.schedule import FINISHED
+from gpusched.traces.job_columns import HELD
 from gpusched.traces.workload import Trace
 
 LIMITS: Final = ("time_limit_s", "checkpoint_every_s", "checkpoint_write_s", "max_requeues")
 """Columns on how runs end and what is kept of them."""
+HOLDS: Final = ("eligible_s", "cancel_at_s", "array", "array_limit", "dependency")
+"""Columns that hold or cancel jobs."""
 
 _COLUMNS: Final = (
     "submit_s", "service_s", "gpus", "estimate_s", "predicted_s", "deadline_s", "checkpoint_s",
     "restart_s", "weight", "value", "min_gpus", "max_gpus", "gpu_share", "cpu", "memory_gib",
-    "gpus_per_node", *LIMITS,
+    "gpus_per_node", *LIMITS, "eligible_s", "cancel_at_s", "array_limit",
 )  # fmt: skip
+_NAMES: Final = ("array", "dependency", "status", "user", "group")
+"""Labels that may hold jobs, if any does."""
 
 Columns = dict[str, Any]
 
 
 def columns_of(trace: Trace) -> Columns:
-    """Return the columns of the jobs for :meth:`Trace.from_columns`, without ids and labels."""
+    """Return the columns of the jobs for :meth:`Trace.from_columns`.
+
+    Ids and labels are left out, unless jobs may wait for each other.
+    """
     columns: Columns = {}
     for name in _COLUMNS:
         is_time = name.endswith("_s")
         values = getattr(trace, f"{name[:-1]}us" if is_time else name)
         if values is not None:
             is_none = values < (name == "checkpoint_every_s")
+            is_held = is_time & (values == HELD)
             values = values / US_PER_S if is_time else values
+            values = np.where(is_held, np.inf, values)
             columns[name] = list(map(_number, np.where(is_none, np.nan, values).tolist()))
     if trace.type_set is not None:
         columns["gpu_types"] = ["|".join(types) for types in trace.allowed_types or ()]
     for index, models in (("profile", "profiles"), ("graph", "graphs")):
         if (values := getattr(trace, index)) is not None:
             columns |= {index: values.tolist(), models: list(getattr(trace, models))}
+    if trace.array is not None or trace.dependency is not None:
+        columns["id"] = trace.id.tolist()
+        for name in _NAMES:
+            if (labels := getattr(trace, name)) is not None:
+                columns[name] = [labels.names[code] for code in labels.codes.tolist()]
     return columns
 
 
@@ -75,7 +92,7 @@ def with_rows(columns: Columns, rows: Sequence[int]) -> Trace:
 
 
 def trace_code(trace: Trace) -> str:
-    """Return code that builds the jobs, without ids and labels."""
+    """Return code that builds the jobs; see :func:`columns_of`."""
     columns = columns_of(trace)
     given = [f"{name}={_code(values)}" for name, values in columns.items()]
     one_line = f"trace = gs.Trace.from_columns({', '.join(given)})"
@@ -152,8 +169,8 @@ def _arguments(values: Mapping[str, Any]) -> str:
 
 
 def _code(value: Any) -> str:
-    if isinstance(value, float) and np.isnan(value):
-        return 'float("nan")'
+    if isinstance(value, float) and not np.isfinite(value):
+        return f'float("{value}")'
     if isinstance(value, tuple):
         return f"({''.join(_code(entry) + ', ' for entry in value)})".replace(", )", ",)")
     if isinstance(value, list):
@@ -306,8 +323,19 @@ class Case:
 
     @property
     def has_limits(self) -> bool:
-        """Whether runs may end before their work is done, or be longer than it."""
-        return self.outages is not None or any(name in self.columns for name in LIMITS)
+        """Whether runs may end before their work is done, or be longer than it, or not begin."""
+        has_any = any(name in self.columns for name in (*LIMITS, *HOLDS))
+        return self.outages is not None or has_any
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether jobs may wait for each other."""
+        return "dependency" in self.columns or "array" in self.columns
+
+    @property
+    def uncancelled(self) -> Trace:
+        """Its jobs, none of which their users cancel: for probes, which cannot remove jobs."""
+        return replace(self.trace, cancel_at_us=None)
 
     def evidence(self, *, preempts: bool | None = None) -> Evidence:
         """Return its run as an audit case; ``preempts`` overrides the flag."""
@@ -320,6 +348,7 @@ class Case:
             outages=self.outages,
         )  # fmt: skip
         made.measured = kinds_by_figures(made)
+        made.holds = known_holds(made, Course.of(made))
         return made
 
     @cached_property
@@ -399,3 +428,7 @@ def corner_cases(gpu_types: Sequence[str]) -> Iterator[Workload]:
     yield Trace.from_columns([0, 0, 0, 0], [3, 3, 3, 3], [1, 1, 1, 1]), one, None
     yield Trace.from_columns([0, 0, 1, 1], [4, 1, 4, 1], [2, 1, 2, 1]), some, None
     yield Trace.from_columns([0, 1, 2], [10, 1, 1], [1, 2, 1]), some, None
+    yield Trace.from_columns([0, 1], [4, 1], [1, 1], eligible_s=[3, 1]), one, None
+    waits = {"dependency": ["afterany:2", "", "", ""], "array": [*"aaa", ""]}
+    limit = [1, 1, 1, float("nan")]
+    yield Trace.from_columns([0] * 4, [2] * 4, [1] * 4, **waits, array_limit=limit), some, None

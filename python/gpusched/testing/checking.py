@@ -215,13 +215,17 @@ class _Question:
     @property
     def columns(self) -> list[str]:
         """Columns of jobs besides submit, service and number of GPUs."""
-        models = {"profile", "graph"} & set(speeds()[self.made["speed"].name].columns)
         columns = [name for name in _OPTIONAL if name != "gpu_types" or not self.is_pooled]
         if self.policy.has("deadlines"):
             columns.append("deadline_s")
         if self.made["speed"].has("steady"):
             columns.append("checkpoint_write_s")
-        return [*columns, *sorted(models)]
+        return [*columns, *sorted(self.models)]
+
+    @property
+    def holds(self) -> list[str]:
+        """Columns that hold or cancel jobs; a workload in two has none of them."""
+        return ["eligible_s", "array", "dependency", *["cancel_at_s"] * self.may_cancel]
 
     @property
     def is_pooled(self) -> bool:
@@ -229,7 +233,18 @@ class _Question:
 
     @property
     def has_models(self) -> bool:
-        return bool({"profile", "graph"} & set(self.columns))
+        return bool(self.models)
+
+    @property
+    def models(self) -> set[str]:
+        """Columns of the costs of jobs that the speed needs."""
+        return {"profile", "graph"} & set(speeds()[self.made["speed"].name].columns)
+
+    @cached_property
+    def may_cancel(self) -> bool:
+        """Whether jobs may be cancelled: if the policy can remove one that waits."""
+        jobs = Trace.from_columns([0, 0], [2, 2], [1, 1], cancel_at_s=[float("nan"), 1])
+        return not self.has_models and self._runs(jobs)
 
     @cached_property
     def has_outages(self) -> bool:
@@ -237,9 +252,12 @@ class _Question:
         if self.has_models or self.is_pooled:
             return False
         outage = Outages.from_columns([0], [0], [1])
-        workload = Trace.from_columns([0], [1], [1]), cluster_of([(1, _TYPES[0])]), outage
+        return self._runs(Trace.from_columns([0], [1], [1]), outage)
+
+    def _runs(self, jobs: Trace, outages: Outages | None = None) -> bool:
+        """Whether the run of some jobs on one GPU is not refused."""
         try:
-            self.of(workload).simulate()
+            self.of((jobs, cluster_of([(1, _TYPES[0])]), outages)).simulate()
         except Exception:
             return False
         return True
@@ -329,7 +347,10 @@ def _search(
             raise _Broken
 
     types = ("gpu",) if question.is_pooled else _TYPES
-    plain = workloads(columns=question.columns, gpu_types=types, is_fitting=question.has_models)
+    plain, held = (
+        workloads(columns=columns, gpu_types=types, is_fitting=question.has_models)
+        for columns in (question.columns, [*question.columns, *question.holds])
+    )
 
     def with_outages(workload: tuple[Trace, Cluster]) -> SearchStrategy[Workload]:
         none = hypothesis.strategies.none()
@@ -346,7 +367,7 @@ def _search(
             verbosity=hypothesis.Verbosity.quiet,
             suppress_health_check=list(hypothesis.HealthCheck),
             phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
-        )(hypothesis.given(plain.flatmap(with_outages))(look))
+        )(hypothesis.given((plain | held).flatmap(with_outages))(look))
     )
     with suppress(_Broken, hypothesis.errors.Flaky):  # violations may be intermittent
         wrapped()

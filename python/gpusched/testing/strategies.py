@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -88,10 +88,14 @@ MAX_SERVICE_S: Final = 10
 
 _WEIGHTS: Final = (1, 2, 0.5)
 _COSTS: Final = (0, 1, 2)
+_ARRAYS: Final = ("a", "b")
+_KINDS: Final = ("afterany", "afterok", "afternotok", "after", "aftercorr")
+_DELAYS: Final = st.sampled_from(("", "+0", "+0.05", "+0.1"))
 
 COLUMNS: Final = (
     "estimate_s", "weight", "deadline_s", "checkpoint_s", "restart_s", "gpu_types", "time_limit_s",
-    "checkpoint_every_s", "checkpoint_write_s", "max_requeues", "profile", "graph",
+    "checkpoint_every_s", "checkpoint_write_s", "max_requeues", "eligible_s", "cancel_at_s",
+    "array", "dependency", "profile", "graph",
 )  # fmt: skip
 """Columns that a drawn trace may have besides submit times, services and GPUs."""
 
@@ -115,7 +119,9 @@ def traces(
         Columns besides submit, service and number of GPUs, from ``COLUMNS``: ``"estimate_s"``,
         ``"weight"``, ``"deadline_s"``, ``"checkpoint_s"``, ``"restart_s"``, ``"gpu_types"``,
         ``"time_limit_s"``, ``"checkpoint_every_s"``, ``"checkpoint_write_s"``, ``"max_requeues"``,
-        ``"profile"``, ``"graph"``. The last two are then always present, the others sometimes.
+        ``"eligible_s"``, ``"cancel_at_s"``, ``"array"`` (with limits), ``"dependency"`` (with
+        statuses, and without circles), ``"profile"``, ``"graph"``. The last two are then always
+        present, the others sometimes.
 
     Returns
     -------
@@ -172,6 +178,16 @@ def _traces(
         writes = [st.sampled_from(_COSTS if every == every else (0,))
                   for every in more["checkpoint_every_s"]]  # fmt: skip
         column("checkpoint_write_s", writes)
+    column("eligible_s", [none | st.integers(at, at + MAX_SERVICE_S) | st.just(float("inf"))
+                          for at in submit_s])  # fmt: skip
+    column("cancel_at_s", [none | st.integers(at + 1, at + MAX_SUBMIT_S) for at in submit_s])
+    column("array", [st.sampled_from(("", *_ARRAYS))] * len(jobs))
+    if "array" in more:
+        limit = {name: draw(none | st.integers(1, 3)) for name in _ARRAYS}
+        more["array_limit"] = [limit.get(name, float("nan")) for name in more["array"]]
+    if "dependency" in columns and draw(st.booleans()):
+        more["dependency"] = draw(_dependencies(submit_s, more.get("array", [""] * len(jobs))))
+        more["status"] = [draw(st.sampled_from(("ok", "failed", "killed"))) for _ in jobs]
     if len(types) > 1:
         column("gpu_types", [st.sampled_from(("", *types))] * len(jobs))
     if "profile" in columns:
@@ -183,6 +199,35 @@ def _traces(
         more["graphs"] = draw(graphs_of(sorted(set(gpus))))
         more["graph"] = [sorted(set(gpus)).index(width) for width in gpus]
     return Trace.from_columns(submit_s, service_s, gpus, **more)
+
+
+@st.composite
+def _dependencies(draw: DrawFn, submit_s: Sequence[int], arrays: Sequence[str]) -> list[str]:
+    """Dependencies on jobs before and after, in some order: each on those before it there."""
+    jobs = sorted(range(len(submit_s)), key=submit_s.__getitem__)
+    has_singletons = draw(st.booleans())  # they wait for all jobs before
+    order = jobs if has_singletons else draw(st.permutations(jobs))
+    texts = [""] * len(jobs)
+    for place, job in enumerate(order):
+        before = order[:place]
+        whole = {*arrays} - {arrays[other] for other in order[place:]} - {""}
+        terms = [f"{kind}:{target}" for target in before for kind in _KINDS]
+        each = [f"{kind}:{name}" for name in sorted(whole) for kind in _KINDS]
+        if draw(st.booleans()):
+            continue
+        if terms and draw(st.booleans()):
+            chosen = draw(st.lists(st.sampled_from(terms), min_size=1, max_size=3))
+            texts[job] = "?".join(map(_delayed(draw), chosen))
+        elif terms or has_singletons:
+            any_term = st.sampled_from([*terms, *each, *["singleton"] * has_singletons])
+            chosen = draw(st.lists(any_term, min_size=1, max_size=3))
+            texts[job] = ",".join(map(_delayed(draw), chosen))
+    return texts
+
+
+def _delayed(draw: DrawFn) -> Callable[[str], str]:
+    """Return a function that adds some seconds to a term of the kind ``after``, as minutes."""
+    return lambda term: term + draw(_DELAYS) if term.startswith("after:") else term
 
 
 def clusters(

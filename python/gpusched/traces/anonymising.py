@@ -35,9 +35,9 @@ def anonymise(trace: Trace, *, salt: str | bytes | None = None, round_s: float =
     """Return the same jobs, in the same order, with hashed names and rounded times.
 
     Ids, users, queues, groups, accounts, partitions and QOS become hashes with a secret key; jobs
-    of one user remain jobs of one user. Submissions are rounded down, deadlines up, run times and
-    estimates to the nearest multiple that is not 0. The calendar, lines in the file, models of
-    jobs and notes of the reader are left out.
+    of one user remain jobs of one user. Submissions are rounded down, deadlines and cancellations
+    up, run times and estimates to the nearest multiple that is not 0. The calendar, lines in the
+    file, models of jobs and notes of the reader are left out.
 
     This does not hide numbers of GPUs, GPU types, weights, priorities and statuses, nor the daily
     and weekly pattern of arrivals, which can identify a job to someone who remembers it.
@@ -81,7 +81,8 @@ def anonymise(trace: Trace, *, salt: str | bytes | None = None, round_s: float =
     columns: dict[str, Any] = {name: jobs[name] for name in jobs.columns}
     for name in NAMES:
         if name in columns:
-            columns[name] = _hashed(columns[name].cast(polars.String), name, key)
+            kind = "id" if name == "array" else name  # a dependency names either
+            columns[name] = _hashed(columns[name].cast(polars.String), kind, key)
     if "dependency" in columns:
         columns["dependency"] = _hashed_parts(columns["dependency"], key)
     for name, column in JOB_COLUMNS.items():
@@ -92,9 +93,10 @@ def anonymise(trace: Trace, *, salt: str | bytes | None = None, round_s: float =
 
 
 def _rounded(times: polars.Series, column: JobColumn) -> polars.Series:
-    """Round submissions down and deadlines up, to keep them apart, and others to the nearest."""
+    """Round submissions down and what lies after them up, and durations to the nearest."""
     if column.kind == "moment":
-        return times.ceil() if column.name == "deadline_s" else times.floor()
+        is_end = column.name in ("deadline_s", "cancel_at_s")
+        return times.ceil() if is_end else times.floor()
     return times.round().clip(0 if column.above is None else 1)
 
 

@@ -100,6 +100,10 @@ def stored_numbers(
     if column.may_miss and given.dtype.kind == "f":
         missing = np.isnan(given)
         given = np.where(missing, usual, given)
+    endless: Bool = np.zeros_like(missing)
+    if column.infinite is not None:
+        endless = np.isposinf(given)
+        given = np.where(endless, usual, given)
     good = _within_bounds(screen, column, given)
     values = np.where(good, given, usual)
     if column.kind in ("duration", "moment"):
@@ -112,6 +116,8 @@ def stored_numbers(
         values = np.where(values > 0, np.maximum(counted, 1), counted)  # never round down to 0
     if missing.any():
         values = np.where(missing, none, values)
+    if column.infinite is not None:
+        values = np.where(endless, column.infinite, values)
     values = values.astype(column.dtype, copy=False)
     require_beside(screen, column, values, stored)
     return values
@@ -289,7 +295,6 @@ def checked_jobs(
             stored[column.stored] = numeric[column.stored]
             require_beside(screen, column, numeric[column.stored], stored)
     rejects = screen.finish(on_bad)
-    stored = {name: values for name, values in stored.items() if not is_blank(name, values)}
     stored["id"] = unique_ids(screen, ids)
     stored["row"] = screen.rows
     stored |= {name: index for name, index in (indices or {}).items() if index is not None}
@@ -299,10 +304,12 @@ def checked_jobs(
     origin_us = int(stored["submit_us"][0]) if rebase and len(order) else 0
     stored["submit_us"] = stored["submit_us"] - origin_us
     stored |= moved(stored, -origin_us, NOT_A_TIME)
+    stored = {name: values for name, values in stored.items() if not is_blank(name, values)}
     check_horizon(screen.source, stored["submit_us"], stored["service_us"])
     # All arrays were created here and have no other owner: a trace need not copy them.
     columns: dict[str, Any] = {name: read_only(values) for name, values in stored.items()}
-    columns |= {name: named.take(order) for name, named in (labels or {}).items()}
+    names = {name: named.take(order) for name, named in (labels or {}).items()}
+    columns |= {name: named for name, named in names.items() if not is_blank(name, named)}
     return Jobs(columns, origin_us, rejects)
 
 

@@ -22,6 +22,8 @@ NOT_GIVEN: Final = -1
 """Marks a missing duration or time in a column in which other jobs have one."""
 NOT_A_TIME: Final = np.iinfo(np.int64).min
 """Marks a missing time before times are shifted, when some may be negative."""
+HELD: Final = MAX_HORIZON_US
+"""In the column ``eligible_us``: held for good; infinite in public units."""
 MAX_GPUS: Final = 2**31 - 1
 NO_LIMIT: Final = MAX_GPUS
 """In the column ``max_gpus``: limited only by the performance model."""
@@ -68,6 +70,8 @@ class JobColumn(msgspec.Struct, frozen=True):
         Value, in stored units, if the trace lacks the column; None: every trace has it.
     may_miss
         Whether single jobs may have no value; the default is stored for them.
+    infinite
+        What is stored for an infinite value; None: values must be finite.
     is_null
         Whether a frame shows the default as null.
     beside
@@ -89,6 +93,7 @@ class JobColumn(msgspec.Struct, frozen=True):
     most: float | None = None
     default: Any = None
     may_miss: bool = False
+    infinite: int | None = None
     is_null: bool = False
     beside: Beside | None = None
     is_used: bool = True
@@ -221,9 +226,19 @@ JOB_COLUMNS: Final = {
             above=0, needs_a_value=True, **_UNKNOWN,
         ),
         _moment(
-            "eligible_s", "Earliest start: dependencies and holds end then.",
-            is_used=False, **_UNKNOWN,
+            "eligible_s", "Not in the queue before; `inf`: held for good.",
+            infinite=HELD, **_UNKNOWN,
             beside=Beside("submit_us", np.greater_equal, "must not lie before the submission"),
+        ),
+        _moment(
+            "cancel_at_s", "The user cancels the job then, if it is not over.",
+            needs_a_value=True, **_UNKNOWN,
+            beside=Beside("submit_us", np.greater, "must lie after the submission"),
+        ),
+        JobColumn(
+            "array_limit", "array_limit", "i4", "whole",
+            "Most tasks of its array that are queued or running at once.",
+            least=1, most=MAX_GPUS, default=NOT_GIVEN, is_null=True, **_MAY_LACK,
         ),
         JobColumn(
             "priority", "priority", "f8", "number", "The source's priority; higher goes first.",
@@ -240,9 +255,8 @@ JOB_COLUMNS: Final = {
         _label("partition", "The partition of the cluster.", is_used=False),
         _label("account", "The account that is charged.", is_used=False),
         _label("qos", "The quality of service.", is_used=False),
-        _label(
-            "dependency", "The jobs that it waits for: `afterok:7`.", is_used=False
-        ),
+        _label("dependency", "The jobs that it waits for: `afterok:7`."),
+        _label("array", "The array of which it is a task.", needs_a_value=True),
         JobColumn(
             "gpu_types", "type_set", "i4", "types", "Allowed types, `\"V100|T4\"`; empty: any.",
             may_miss=True,
@@ -284,19 +298,26 @@ def moved(columns: Any, shift_us: Int64 | int, none: int = NOT_GIVEN) -> dict[st
     for stored, given in found.items():
         if given is None:
             continue
+        is_held = given == HELD
         changed[stored] = np.where(given == none, NOT_GIVEN, given + shift_us)
-        if len(given) and int(changed[stored].max()) >= MAX_HORIZON_US:
+        if len(given) and int(changed[stored].max(where=~is_held, initial=0)) >= MAX_HORIZON_US:
             what = "a deadline" if stored == "deadline_us" else "it"
             raise ValueError(f"column {_MOMENTS[stored]!r}: {what} must be below 2^62 us")
+        changed[stored][is_held] = HELD
     return {stored: read_only(values) for stored, values in changed.items()}
 
 
-def unused(trace: Any) -> list[str]:
-    """Return a note on the columns of a trace that no policy uses, if there are any."""
+HOLDS: Final = ("eligible_s", "cancel_at_s", "array_limit", "dependency")
+"""Columns by which jobs are held or cancelled during a run."""
+
+
+def unused(trace: Any, *others: str) -> list[str]:
+    """Return a note on the columns of a trace that are not used, among them ``others``, if any."""
     names = [
         column.name
         for column in JOB_COLUMNS.values()
-        if not column.is_used and _tells(getattr(trace, column.stored), column.default)
+        if (not column.is_used or column.name in others)
+        and _tells(getattr(trace, column.stored), column.default)
     ]
     return [f"columns kept, but used by no policy: {', '.join(names)}"] if names else []
 

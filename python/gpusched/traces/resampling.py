@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,8 +23,8 @@ def resampled(trace: AnyTrace, block_us: int, rng: np.random.Generator) -> AnyTr
     """Return a trace of time blocks drawn with replacement and put in sequence.
 
     As many are drawn as there are whole blocks; jobs after the last whole block are dropped. A
-    block is kept unchanged, so correlations within a week remain; a backlog from the week before
-    does not.
+    block is kept unchanged, so correlations and dependencies within a week remain; a backlog from
+    the week before does not.
 
     Parameters
     ----------
@@ -46,16 +46,22 @@ def resampled(trace: AnyTrace, block_us: int, rng: np.random.Generator) -> AnyTr
         jobs = np.concatenate([np.arange(ends[block], ends[block + 1]) for block in drawn])
         if len(jobs):
             break
-    shift = np.repeat((np.arange(number) - drawn) * block_us, np.diff(ends)[drawn])
+    copy = np.repeat(np.arange(number), np.diff(ends)[drawn])
+    shift = (copy - drawn[copy]) * block_us
     taken = trace._take(jobs)
     submit_us = taken.submit_us + shift
     check_horizon("resampled", submit_us, taken.service_us)
     number_of_job = np.arange(len(jobs), dtype=np.int64)
+    fields: dict[str, Any] = {"id": number_of_job}
+    if trace.array is not None or trace.dependency is not None:
+        from gpusched.traces.dependencies import of_copies
+
+        fields |= of_copies(taken, copy)
     return dataclasses.replace(
         taken,
         submit_us=submit_us,
         **moved(taken, shift),
-        id=number_of_job,
         row=number_of_job,
+        **fields,
         source=f"{trace.source}; {number} blocks of {block_us / 86_400e6:g} days drawn again",
     )

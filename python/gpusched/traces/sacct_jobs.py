@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 JOB_ID: Final = r"^\d+(?:_\d+|\+\d+)?$"
 """A job, a task of an array, or a component of a heterogeneous job."""
+_ARRAY: Final = r"^(\d+)_\d"
 
 
 @dataclass
@@ -38,6 +39,8 @@ class Attempts:
     ----------
     submit_us, start_us, service_us
         int64: arrival, start, and run time; 0 where unknown.
+    held_us
+        int64: time from the arrival until the job is eligible.
     has_start, has_end
         Whether the attempt started, and whether it ended.
     """
@@ -45,6 +48,7 @@ class Attempts:
     submit_us: Int64
     start_us: Int64
     service_us: Int64
+    held_us: Int64
     has_start: Bool
     has_end: Bool
 
@@ -73,6 +77,7 @@ def joined(
         if not attempts.has_start[last]:
             continue
         attempts.submit_us[last] = attempts.submit_us[rows[0]]
+        attempts.held_us[last] = attempts.held_us[rows[0]]
         attempts.start_us[last] = attempts.start_us[ran[0]]
         attempts.service_us[last] = attempts.service_us[ran].sum()
     rule = "must be the last attempt (earlier attempts of a requeued job are merged into it)"
@@ -292,9 +297,9 @@ def jobs_of(
     where
         Place of the columns for messages: the file, and the line of its header if it has one.
     arrival
-        A job arrives at its ``"submit"`` time, or when it is ``"eligible"`` (begin times and
-        dependencies met); its wait counts from then. Default: eligible, if that column exists,
-        since no scheduler could have started the job before.
+        A job arrives at its ``"submit"`` time, and is held until it is eligible (begin times and
+        dependencies met), or when it is ``"eligible"``; its wait counts from then. Default:
+        eligible, if that column exists, since no scheduler could have started the job before.
     requeues
         ``"join"``: rows of one JobID are one job, which arrives with the first and adds up all run
         times; ``"separate"``: each row is a job.
@@ -348,6 +353,9 @@ def jobs_of(
         "service_s": attempts.service_us / US_PER_S,
         "source_wait_s": (attempts.start_us - attempts.submit_us) / US_PER_S,
     }
+    if attempts.held_us.any():
+        eligible_s = (attempts.submit_us + attempts.held_us) / US_PER_S
+        read.numeric["eligible_s"] = np.where(attempts.held_us > 0, eligible_s, np.nan)
     _take_estimates(read)
     labels = (
         TextColumn("User", "user", "label"),
@@ -362,6 +370,9 @@ def jobs_of(
     for column in labels:
         if column.name in text and (text[column.name] != "").any():
             read.take(column)
+    arrays = ids.str.extract(_ARRAY, 1).fill_null("")
+    if (arrays != "").any():
+        read.labels["array"] = Labels.of(arrays)
     read.ids = parse.identifiers(screen, "JobID", ids.set(type(ids)(screen.bad), "0"))
     screen.show("id", "JobID", ids)
     return trace_of(source.name, read, on_bad)
@@ -401,18 +412,21 @@ def _require_jobs(screen: Screen, ids: polars.Series) -> None:
 
 def _attempts(read: ReadColumns, arrival: str) -> Attempts:
     for column in TIMES:
-        if column.name != "Eligible" or arrival == "eligible":
+        if column.name in read.data:
             read.take(column)
     submit_us = read.values["Submit"]
-    if arrival == "eligible":
+    held_us = np.zeros_like(submit_us)
+    if "Eligible" in read.data:
         # A requeued job may have become eligible again after a start.
         is_before = read.values["Eligible"] <= read.values["Start"]
-        submit_us = np.where(is_before, np.maximum(read.values["Eligible"], submit_us), submit_us)
+        held_us = np.where(is_before, np.maximum(read.values["Eligible"], submit_us) - submit_us, 0)
+    if arrival == "eligible":
+        submit_us, held_us = submit_us + held_us, np.zeros_like(held_us)
     start_us, end_us = read.values["Start"], read.values["End"]
     has_start, has_end = start_us != NOT_A_TIME, end_us != NOT_A_TIME
     start_us, end_us = np.where(has_start, start_us, 0), np.where(has_end, end_us, 0)
     service_us = _run_times_us(read, start_us, end_us)
-    return Attempts(submit_us, start_us, service_us, has_start, has_end)
+    return Attempts(submit_us, start_us, service_us, held_us, has_start, has_end)
 
 
 def _run_times_us(read: ReadColumns, start_us: Int64, end_us: Int64) -> Int64:

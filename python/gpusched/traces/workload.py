@@ -87,9 +87,10 @@ class Trace:
         int64 or text: the job's name in the source.
     estimate_us, predicted_us, checkpoint_us, restart_us, source_wait_us, deadline_us, ...
         Other columns of :data:`~gpusched.traces.job_columns.JOB_COLUMNS`, or None: times as int64
-        microseconds, -1 where a job has none; ``share_milli``, ``cpu_milli`` and ``memory_mib`` in
-        thousandths and MiB; numbers of GPUs as int32; other numbers as float64.
-    user, queue, group, status, partition, account, qos, dependency, ran_on
+        microseconds, -1 where a job has none, 2**62 where it is held for good; ``share_milli``,
+        ``cpu_milli`` and ``memory_mib`` in thousandths and MiB; numbers of GPUs as int32; other
+        numbers as float64.
+    user, queue, group, status, partition, account, qos, dependency, array, ran_on
         :class:`~gpusched.base.labels.Labels` or None.
     type_sets, type_set
         Distinct sets of allowed GPU types (``()`` = any), and the int32 index of each job's set
@@ -138,6 +139,8 @@ class Trace:
     max_gpus: Int32 | None = None
     time_limit_us: Int64 | None = None
     eligible_us: Int64 | None = None
+    cancel_at_us: Int64 | None = None
+    array_limit: Int32 | None = None
     priority: Float64 | None = None
     gpus_per_node: Int32 | None = None
     user: Labels | None = None
@@ -148,6 +151,7 @@ class Trace:
     account: Labels | None = None
     qos: Labels | None = None
     dependency: Labels | None = None
+    array: Labels | None = None
     ran_on: Labels | None = None
     type_sets: tuple[tuple[str, ...], ...] = ()
     type_set: Int32 | None = None
@@ -211,6 +215,9 @@ class Trace:
         graphs: AnyGraphs = (),
         time_limit_s: Any = None,
         eligible_s: Any = None,
+        cancel_at_s: Any = None,
+        array: Any = None,
+        array_limit: Any = None,
         priority: Any = None,
         partition: Any = None,
         account: Any = None,
@@ -277,10 +284,20 @@ class Trace:
         graph, graphs
             Per job the name or index of one of the ``graphs``; it must have as many replicas as the
             job has gpus. None: the one graph with so many replicas.
-        priority, partition, account, qos, dependency, eligible_s
-            A number, 0 for NaN; a name per job each; a text such as ``"afterok:7"``, empty for
-            none; when the job could start, not before its submission, on the clock of
-            ``submit_s``, NaN: none. These are kept, but no policy uses them yet.
+        eligible_s, cancel_at_s
+            Seconds on the clock of ``submit_s``, or dates if those are; NaN: none. The job is not
+            in the queue before it is eligible, which is not before its submission; infinite: it is
+            held for good. The user cancels it at ``cancel_at_s``, after the submission, if it is
+            not over.
+        dependency
+            The jobs that it waits for, in the grammar of Slurm: ``"afterok:7"``,
+            ``"after:7+5,singleton"``, ``"afterany:7?afterok:a"``; empty: none. A target is an id,
+            or the name of an array.
+        array, array_limit
+            The array of which the job is a task, empty for none, and how many of its tasks may be
+            queued or running at once, 1 or more, equal for all of them; NaN: no limit.
+        priority, partition, account, qos
+            A number, 0 for NaN, and a name per job each. These are kept, but no policy uses them.
         ran_on
             The GPU type that each job ran on, empty for none; if types differ in speed, its run
             time refers to that type.
@@ -325,7 +342,11 @@ class Trace:
         if dates is not None:
             if epoch is not None:
                 raise ValueError("epoch: the dates in 'submit_s' have their own")
-            moments = {"deadline_s": deadline_s, "eligible_s": eligible_s}
+            moments = {
+                name: given[name]
+                for name, column in JOB_COLUMNS.items()
+                if column.kind == "moment" and name != "submit_s"
+            }
             timed = given_dates.dated(screen, dates, moments)
             epoch = UNIX_EPOCH
         seconds = {
@@ -583,9 +604,9 @@ class Trace:
         Parameters
         ----------
         dates
-            Whether submissions, deadlines and eligible times become wall-clock times (which
-            :meth:`from_polars` reads), if :attr:`epoch` is known and all are in the years 1 to
-            9999.
+            Whether submissions, deadlines, eligible times and cancellations become wall-clock
+            times (which :meth:`from_polars` reads), if :attr:`epoch` is known and all are in the
+            years 1 to 9999. A column with an infinite time has seconds since 1970.
 
         Returns
         -------
@@ -605,6 +626,9 @@ class Trace:
         for column in JOB_COLUMNS.values():
             if column.kind == "moment" and origin_us is not None and _is_held(self, column):
                 ticks = getattr(self, column.stored)
+                if (ticks == column.infinite).any():  # no date is infinite
+                    data[column.name] = self._series(column, origin_us)
+                    continue
                 moments = polars.Series(ticks + origin_us)
                 if column.is_null:
                     moments = moments.set(polars.Series(ticks == column.default), None)
@@ -621,7 +645,7 @@ class Trace:
         if self.epoch is None:
             return None
         last_us = max(
-            int(values.max())
+            int(values.max(where=values != column.infinite, initial=0))
             for column in JOB_COLUMNS.values()
             if column.kind == "moment" and (values := getattr(self, column.stored)) is not None
         )
@@ -631,8 +655,8 @@ class Trace:
             return None
         return since_1970(self.epoch)
 
-    def _series(self, column: JobColumn) -> polars.Series:
-        """Return an existing column under its public name and in its public unit."""
+    def _series(self, column: JobColumn, shift: int = 0) -> polars.Series:
+        """Return an existing column under its public name and in its public unit, moved."""
         import polars
 
         values = getattr(self, column.stored)
@@ -641,7 +665,10 @@ class Trace:
             return polars.Series(column.name, names, dtype=polars.String).gather(codes)
         if column.kind == "id" and values.dtype.kind == "U":
             return polars.Series(column.name, values.tolist(), dtype=polars.String)
-        shown = polars.Series(column.name, values if column.units == 1 else values / column.units)
+        plain = values if column.units == 1 else (values + shift) / column.units
+        if column.infinite is not None:
+            plain = np.where(values == column.infinite, np.inf, plain)
+        shown = polars.Series(column.name, plain)
         if column.is_null:
             shown = shown.set(polars.Series(values == column.default), None)
         return shown
@@ -1042,7 +1069,7 @@ class Trace:
                 labels[name] = values
             elif column.kind == "moment":  # the check expects times before they are shifted
                 numeric[column.stored] = np.where(values == NOT_GIVEN, NOT_A_TIME, values)
-            elif name == "max_requeues":  # it is checked again, and -1 is no count
+            elif column.kind == "whole" and column.default == NOT_GIVEN:  # checked again: no count
                 numeric[name] = np.where(values == NOT_GIVEN, np.nan, values)
             elif column.is_numeric:
                 numeric[column.stored] = values

@@ -96,9 +96,8 @@ class Change:
 
 def changed(result: Result, change: Change) -> list[str]:
     rows = {name: column.copy() for name, column in result.intervals.items()}
-    at = np.flatnonzero(rows["job"] == change.of_job)[change.row]
     for name, value in (change.values or {}).items():
-        rows[name][at] = value
+        rows[name][np.flatnonzero(rows["job"] == change.of_job)[change.row]] = value
     columns = {name: np.array(getattr(result.schedule, name)) for name in change.columns or {}}
     for name, values in columns.items():
         values[change.of_job] = (change.columns or {})[name]

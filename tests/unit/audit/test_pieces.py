@@ -50,13 +50,15 @@ JOBS = st.lists(
 )
 
 
-@given(JOBS)
-def test_instants_are_counted_found_and_followed_as_in_a_plain_list(drawn):
+@given(JOBS, st.lists(st.integers(0, 12), max_size=3))
+def test_instants_are_counted_found_and_followed_as_in_a_plain_list(drawn, others):
     submit_us, wait_us, run_us = np.array(drawn, dtype=np.int64).T
     start_us = submit_us + wait_us
     end_us = start_us + run_us
-    moments = Moments(submit_us, wait_us > 0, start_us, end_us)
-    instants = sorted({*submit_us.tolist(), *start_us.tolist(), *end_us.tolist()})
+    others_us = submit_us[0] + np.array(others, np.int64)
+    moments = Moments(submit_us, wait_us > 0, start_us, end_us, others_us)
+    times = np.concatenate((submit_us, start_us, end_us, others_us))
+    instants = sorted({*times.tolist()})
     assert moments.us.tolist() == instants
     assert moments.num_instants == len(instants)
     assert moments.submits.tolist() == [instants.index(us) for us in submit_us]

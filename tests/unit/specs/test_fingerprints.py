@@ -40,6 +40,7 @@ def full() -> gs.Trace:
             "account",
             "qos",
             "dependency",
+            "array",
             "ran_on",
         )
     }
@@ -67,6 +68,8 @@ def full() -> gs.Trace:
         "max_gpus": (ones * 4).astype(np.int32),
         "time_limit_us": ones * 6,
         "eligible_us": ones * 11,
+        "cancel_at_us": ones * 14,
+        "array_limit": ones.astype(np.int32),
         "priority": ones * 3.5,
         "gpus_per_node": ones.astype(np.int32),
         "status": Labels(np.array([0, 1, 2, 3]), STATUSES),

@@ -95,5 +95,27 @@ class Impatient(gs.Scheduler):
         )
 
 
-POLICIES = (SecretClock, FirstAskedFirst, ByAddress, Forgetful, SharedMemory, Impatient)
+class InTheOrderOfNumbers(gs.Scheduler):
+    """Looks only behind the last job that it started, as if none were released later."""
+
+    flags = ("non-preemptive",)
+
+    def begin(self, state: Any) -> None:
+        self.next = 0
+
+    def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
+        for job in state.waiting.tolist():
+            if job < self.next:
+                continue
+            allocation = state.place(job)
+            if allocation is None:
+                return
+            actions.start(job, allocation)
+            self.next = job + 1
+
+
+POLICIES = (
+    SecretClock, FirstAskedFirst, ByAddress, Forgetful, SharedMemory, Impatient,
+    InTheOrderOfNumbers,
+)  # fmt: skip
 PLACEMENTS = (DoubleBooking,)

@@ -13,7 +13,14 @@ import pytest
 
 import gpusched as gs
 from gpusched.plugins.policy import SpeedChoice
-from gpusched.schedules.schedule import FAILED, FINISHED, REJECTED, UNFINISHED, StoredSchedule
+from gpusched.schedules.schedule import (
+    CANCELLED,
+    FAILED,
+    FINISHED,
+    REJECTED,
+    UNFINISHED,
+    StoredSchedule,
+)
 from gpusched.testing.cases import Case, Subject
 from tests.unit.testing import planted_bugs
 
@@ -233,6 +240,62 @@ LIMITED = TRACE.with_columns(time_limit_s=[10, 40, 20, 20])
 def test_a_forged_schedule_with_failures_and_limits_breaks_the_law(law, forge, fault):
     assert fault_of(law, case_of(trace=LIMITED, outages=OUTAGE)) is None
     assert fault_of(law, case_of(trace=LIMITED, outages=OUTAGE, forge=forge)) == fault
+
+
+# Job 1 is cancelled at 15 s, job 2 waits for job 0, and job 3 is never in the queue.
+HELD = gs.Trace.from_columns(
+    submit_s=[0, 0, 1, 2],
+    service_s=[10, 20, 5, 5],
+    gpus=[1, 1, 1, 1],
+    id=["a", "b", "c", "d"],
+    dependency=["", "", "afterok:a,after:b+0.1", "afternotok:a?afternotok:c"],
+    cancel_at_s=[float("nan"), 15, float("nan"), float("nan")],
+    user=["ann", "ann", "bob", "bob"],
+    array=["x", "", "x", ""],
+    array_limit=[1, float("nan"), 1, float("nan")],
+)
+
+
+@pytest.mark.parametrize(
+    ("law", "forge", "fault"),
+    [
+        (
+            "eligible",
+            both(figure("start_us", 2, 9 * S), row("start_us", 2, 9 * S)),
+            "start before its dependencies are met: job 2 runs from 9000000 us, but that is at "
+            "10000000 us",
+        ),
+        (
+            "eligible",
+            figure("eligible_us", 3, -1),
+            "wrong eligible_us: job 3: -1, the log has -2",
+        ),
+        (
+            "cancellations",
+            row("end_us", 1, 16 * S),
+            "cancelled at another time: job 1 runs until 16000000 us, and is cancelled at "
+            "15000000 us",
+        ),
+        (
+            "cancellations",
+            status(2, CANCELLED),
+            "cancelled without a reason: job 2: no time, dependency or call cancels it",
+        ),
+    ],
+)
+def test_a_forged_schedule_with_held_jobs_breaks_the_law(law, forge, fault):
+    assert fault_of(law, case_of(trace=HELD)) is None
+    assert fault_of(law, case_of(trace=HELD, forge=forge)) == fault
+
+
+def test_held_jobs_break_no_law():
+    for claims in ((), ("scale-free", "shift-free")):
+        case = case_of(trace=HELD, claims=claims)
+        held = {name for name, law in gs.testing.laws().items() if law.applies(case)}
+        assert {name: fault for name in held if (fault := fault_of(name, case))} == {}
+        assert ("shift-free" in held) == bool(claims)
+        assert not {"lone-job", "scale-free", "no-foresight"} & held
+    assert case.result.schedule.eligible_us.tolist() == [0, 0, 10 * S, -2]
 
 
 def test_a_pool_that_hands_out_more_than_it_has_breaks_the_law():

@@ -19,6 +19,7 @@ FOUND_BY: dict[str, tuple[set[str], int]] = {
     "Forgetful": ({"ends"}, 10),
     "SharedMemory": ({"class-unchanged"}, 10),
     "Impatient": ({"keeps-gpus"}, 20),
+    "InTheOrderOfNumbers": ({"ends"}, 10),
     "DoubleBooking": ({"another-server", "possible-actions", "whole-answers"}, 10),
 }
 

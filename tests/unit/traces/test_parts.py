@@ -11,6 +11,7 @@ import pytest
 import gpusched as gs
 from gpusched.model.cluster import Cluster, ServerGroup
 from gpusched.traces.cluster_sizing import fitting_jobs, fitting_load
+from gpusched.traces.dependencies import holds_of
 from gpusched.traces.resampling import num_blocks, resampled
 from tests.each import each
 
@@ -299,6 +300,32 @@ def test_every_week_is_drawn_as_often(weeks):
             seen[week] += times[names == some].sum()
         assert not any(of_name[name] == 5 for name in names), "the half week is in no block"
     assert np.all(np.abs(seen[:5] / 100 - 1) < 0.4)
+
+
+def test_a_week_that_is_drawn_twice_has_its_own_dependencies_and_arrays(weeks):
+    held = weeks.with_columns(
+        dependency=["", *(f"after:{job - 1}+2,afterok:{job // 9}" for job in range(1, 400))],
+        array=["" if job % 3 else f"m{job // 9}" for job in range(400)],
+    )
+    drawn = resampled(held, WEEK, np.random.default_rng(2))
+    source = np.array([int(name[1:]) for name in drawn.user.values()])
+    copy = (drawn.submit_us - weeks.submit_us[0]) // WEEK
+    assert len({*zip(source.tolist(), copy.tolist(), strict=True)}) == len(drawn)
+    assert len(set(drawn.id.tolist())) == len(drawn)
+    columns = holds_of(drawn).columns
+    job = np.repeat(np.arange(len(drawn)), np.diff(columns["dependency_begin"]))
+    target = columns["dependency_target"]
+    assert np.array_equal(copy[job], copy[target])
+    is_last = columns["dependency_kind"] == 0
+    assert np.array_equal(source[target[is_last]], source[job[is_last]] - 1)
+    assert np.array_equal(source[target[~is_last]], source[job[~is_last]] // 9)
+    week = (weeks.submit_us - weeks.submit_us[0]) // WEEK
+    inside = (source > 0) & (week[source] == week[source - 1])
+    assert is_last.sum() == inside.sum()
+    names = {name for name in drawn.array.values() if name}
+    first = {name.partition(".")[0] for name in names}
+    assert len(first) == 5
+    assert len(names) > len({name.partition(".")[2] for name in names})
 
 
 def test_a_trace_shorter_than_a_block_has_none(weeks):

@@ -327,7 +327,10 @@ def test_other_columns_are_checked_as_the_first_were(columns, error, message):
 
 def test_a_column_of_failures_and_limits_without_a_value_is_as_none():
     plain, nothing = built(), [np.nan] * 3
-    names = ("time_limit_s", "checkpoint_every_s", "checkpoint_write_s", "max_requeues")
+    names = (
+        "time_limit_s", "checkpoint_every_s", "checkpoint_write_s", "max_requeues", "cancel_at_s",
+        "array", "array_limit",
+    )  # fmt: skip
     blank = built(**dict.fromkeys(names, nothing))
     assert blank.to_polars().columns == plain.to_polars().columns
     assert fingerprint(blank) == fingerprint(plain)

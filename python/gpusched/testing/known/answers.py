@@ -92,7 +92,8 @@ class _KeyProbe(_core.Scheduler):
 
 def _key_faults(kind: str, case: Case) -> Faults:
     probe = _KeyProbe(case.policy.object())
-    case.simulate(policy=probe, outages=None)  # the probe keeps more than the state
+    # The probe keeps more than the state.
+    case.simulate(policy=probe, outages=None, trace=case.uncancelled)
     yield from probe.faults[kind]
 
 
@@ -196,7 +197,8 @@ class _PlacementProbe(_core.Scheduler):
 
 def _answers(kind: str, case: Case) -> Faults:
     probe = _PlacementProbe(case)
-    case.simulate(policy=probe, outages=None)  # the probe keeps more than the state
+    # The probe keeps more than the state.
+    case.simulate(policy=probe, outages=None, trace=case.uncancelled)
     yield from probe.faults[kind]
 
 

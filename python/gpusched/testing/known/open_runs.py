@@ -125,7 +125,7 @@ def _middle(case: Case) -> float:
 
 def _may_be_joined(case: Case) -> bool:
     """Whether jobs can be submitted to an open run of the case."""
-    return case.trace.profile is None and case.trace.graph is None
+    return case.trace.profile is None and case.trace.graph is None and not case.may_wait
 
 
 @law(
@@ -187,7 +187,8 @@ def _cancelled(case: Case) -> Faults:
 
 @law(
     "takes-over",
-    "A policy that replaces another during a run without outages brings all jobs to their end.",
+    "A policy that replaces another during a run without outages brings all jobs to their end, "
+    "but for those that stay held.",
     of=("policy",),
     when=lambda case: not case.policy.has("estimate") and case.outages is None,
     rank=62,
@@ -200,7 +201,11 @@ def _takes_over(case: Case) -> Faults:
     run.step()
     run.set(policy=case.policy.make())
     result = finished_result(run)
-    for job in np.flatnonzero(result.schedule.status == UNFINISHED).tolist():
+    schedule = result.schedule
+    is_left = schedule.status == UNFINISHED
+    if len(schedule.eligible_us):
+        is_left &= schedule.eligible_us >= 0
+    for job in np.flatnonzero(is_left).tolist():
         yield f"job {job} is unfinished"
 
 

@@ -22,6 +22,7 @@ from gpusched.testing.cases import (
     with_rows,
 )
 from gpusched.testing.law_registry import Faults, law
+from gpusched.traces.dependencies import parsed
 from gpusched.traces.workload import Trace
 
 
@@ -119,9 +120,9 @@ def _pickled_object(case: Case) -> Faults:
 
 _TIMES = (
     "submit_s", "service_s", "estimate_s", "predicted_s", "deadline_s", "checkpoint_s", "restart_s",
-    "time_limit_s", "checkpoint_every_s", "checkpoint_write_s",
+    "time_limit_s", "checkpoint_every_s", "checkpoint_write_s", "eligible_s", "cancel_at_s",
 )  # fmt: skip
-_CLOCK = ("submit_s", "deadline_s")
+_CLOCK = ("submit_s", "deadline_s", "eligible_s", "cancel_at_s")
 
 
 @law("row-order", "The order of rows with different submit times has no effect.", rank=70)
@@ -140,9 +141,21 @@ def _ids(case: Case) -> Faults:
         backwards = sorted({*case.columns[key]}, reverse=True)
         other = {text: text and f"other {at:09}" for at, text in enumerate(backwards)}
         labels[key] = [other[text] for text in case.columns[key]]
+    if "dependency" in case.columns:
+        new = dict(zip(map(str, case.columns["id"]), names, strict=True))
+        labels["dependency"] = [_renamed(text, new) for text in case.columns["dependency"]]
     named = with_columns(case.columns, id=names, **labels)
     if _run(case, named).digest != case.result.digest:
         yield "the digest differs with other ids and names"
+
+
+def _renamed(text: str, new: dict[str, str]) -> str:
+    """Return a dependency with other ids."""
+    if not text:
+        return text
+    said = parsed(text)
+    conditions = [one._replace(target=new.get(one.target, one.target)) for one in said.conditions]
+    return str(said._replace(conditions=tuple(conditions)))
 
 
 @law(
@@ -200,6 +213,13 @@ def _rejected_unseen(case: Case) -> Faults:
     for limit in ("min_gpus", "max_gpus"):
         if limit in columns:
             columns[limit][-1] = columns["gpus"][-1]
+    # It neither waits for others nor do they wait for it.
+    alone = {"id": "alone", "array": "", "array_limit": float("nan"), "dependency": ""}
+    if "id" in columns:
+        columns["id"] = [*map(str, columns["id"][:-1]), alone["id"]]
+    for name, value in alone.items():
+        if name in columns:
+            columns[name][-1] = value
     result = _run(case, with_columns(columns))
     if result.schedule.status[-1] != REJECTED:
         yield "the job that is too large is not rejected"
@@ -210,8 +230,8 @@ def _rejected_unseen(case: Case) -> Faults:
 
 @law(
     "lone-job",
-    "A job that finishes among others also finishes alone on the cluster, without outages and "
-    "limits.",
+    "A job that finishes among others also finishes alone on the cluster, without outages, limits "
+    "and holds.",
     when=lambda case: not case.has_limits,
     rank=75,
 )
@@ -226,7 +246,7 @@ def _lone_job(case: Case) -> Faults:
     "scale-free",
     "Under a policy that claims it, scaling all times scales the schedule.",
     of=("policy",),
-    when=lambda case: "scale-free" in case.claims and case.is_fixed,
+    when=lambda case: "scale-free" in case.claims and case.is_fixed and not case.may_wait,
     rank=76,
 )
 def _scale_free(case: Case) -> Faults:

@@ -9,7 +9,7 @@ import numpy as np
 from gpusched._core import InvariantError
 from gpusched.audit.course import Course
 from gpusched.audit.laws import LAWS, rejects
-from gpusched.testing.cases import LIMITS, Case, with_columns, with_rows
+from gpusched.testing.cases import HOLDS, LIMITS, Case, with_columns, with_rows
 from gpusched.testing.law_registry import Faults, law
 
 
@@ -46,8 +46,9 @@ def _of_log(name: str, case: Case, preempts: bool | None = None) -> Faults:
 
 for _rank, _name in (
     (10, "capacity"), (11, "real-gpus"), (12, "whole-gangs"), (13, "allowed-types"),
-    (14, "after-submit"), (15, "full-service"), (16, "closed-servers"), (17, "failures"),
-    (18, "requeues"), (19, "limits"), (20, "ends"), (21, "reasons"), (31, "accounts"),
+    (14, "after-submit"), (14, "eligible"), (15, "full-service"), (16, "closed-servers"),
+    (17, "failures"), (18, "requeues"), (19, "cancellations"), (19, "limits"), (20, "ends"),
+    (21, "reasons"), (31, "accounts"),
 ):  # fmt: skip
     law(_name, LAWS[_name].sentence, rank=_rank)(partial(_of_log, _name))
 
@@ -99,10 +100,11 @@ _SPEED = ("speed",)
 def _lone_held(case: Case, job: int, **changed: object) -> int:
     """Time with GPUs of a job alone on the cluster, microseconds; -1 if it does not finish.
 
-    There are no outages, limits and checkpoints.
+    There are no outages, limits and checkpoints, and nothing holds or cancels it.
     """
     columns = {name: values if name in ("profiles", "graphs") else [values[job]]
-               for name, values in case.columns.items() if name not in LIMITS}  # fmt: skip
+               for name, values in case.columns.items()
+               if name not in (*LIMITS, *HOLDS)}  # fmt: skip
     trace = with_columns({**columns, "submit_s": [0], **changed})
     schedule = case.simulate(trace=trace, outages=None).schedule
     return int(schedule.held_us[0]) if schedule.finish_us[0] >= 0 else -1
@@ -126,7 +128,8 @@ def _verified_rates(case: Case) -> Faults:
 
 @law(
     "steady-service",
-    "At a steady speed a job holds GPUs for its service, on any GPUs, without outages and limits.",
+    "At a steady speed a job holds GPUs for its service, on any GPUs, without outages, limits and "
+    "holds.",
     of=_SPEED,
     when=lambda case: case.speed.has("steady") and not (case.is_preemptive or case.has_limits),
     rank=96,

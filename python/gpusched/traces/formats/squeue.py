@@ -44,6 +44,7 @@ class QueuedJob:
     ids: list[str]
     states: frozenset[str]
     is_readable: bool = True
+    array: str = ""
 
     @property
     def runs(self) -> bool:
@@ -52,6 +53,15 @@ class QueuedJob:
     @property
     def waits(self) -> bool:
         return "PENDING" in self.states and not self.runs
+
+    @property
+    def array_limit(self) -> float:
+        """Most tasks of its array at once; NaN for no limit."""
+        limit = self.count("array_max_tasks")
+        told = self.text("array_task_string").partition("%")[2]
+        if math.isnan(limit) and told.isdecimal():
+            limit = float(told[:9])
+        return limit if 0 < limit < math.inf else math.nan
 
     def count(self, field: str) -> float:
         """Return a number of the record; NaN for other values."""
@@ -184,6 +194,8 @@ def jobs_of(
         end_s = np.where(end_s > start_s, end_s, start_s + limit_s)
         service_s = np.where(runs, end_s - now_s, limit_s)
         queue.show("service_s", "remaining time_limit", service_s.tolist())
+    # Records of running tasks may lack the limit.
+    limits = {each.array: each.array_limit for each in queue.records if each.array_limit > 0}
     columns = {
         "submit_s": np.full(len(runs), now_s) if service == "left" else submit_s,
         "service_s": service_s,
@@ -192,6 +204,7 @@ def jobs_of(
         "source_wait_s": np.where(runs & (start_s >= submit_s), start_s - submit_s, np.nan),
         "time_limit_s": np.where(limit_s > 0, limit_s, np.nan),
         "priority": [record.count("priority") for record in queue.records],
+        "array_limit": [limits.get(record.array, math.nan) for record in queue.records],
     }
     read.numeric |= {name: np.asarray(values)[queue.record] for name, values in columns.items()}
     ids = [name for record in queue.records for name in record.ids]
@@ -204,6 +217,7 @@ def jobs_of(
         "account": queue.labels("account"),
         "qos": queue.labels("qos"),
         "dependency": queue.labels("dependency"),
+        "array": Labels.of(record.array for record in queue.records).take(queue.record),
     }
     read.how = f"{service} of time limits at {datetime.fromtimestamp(now_s, UTC)}"
     return trace_of(found.source.name, read, on_bad, epoch=parse.UNIX_EPOCH.replace(tzinfo=UTC))
@@ -235,13 +249,14 @@ def _queued(job: dict[str, Any]) -> QueuedJob:
     task = text_of(slurm.number(job.get("array_task_id")))
     waiting = text_of(job.get("array_task_string"))
     if array not in ("", "0") and task and not waiting:
-        return QueuedJob(job, [f"{array}_{task}"], states)
+        return QueuedJob(job, [f"{array}_{task}"], states, array=array)
     if not waiting or "PENDING" not in states:
         return QueuedJob(job, [name], states, name != "")
     tasks = slurm.tasks(waiting)
     if tasks is None:
         return QueuedJob(job, [name], states, False)
-    return QueuedJob(job, [f"{name}_{number}" for number in tasks], states, name != "")
+    ids = [f"{name}_{number}" for number in tasks]
+    return QueuedJob(job, ids, states, name != "", array=name)
 
 
 def _require_queued(queue: _Queue, runs: Bool) -> None:

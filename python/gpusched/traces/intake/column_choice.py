@@ -43,6 +43,7 @@ MORE_ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
     "time_limit_s": ("time_limit",),
     "checkpoint_every_s": ("checkpoint_every", "checkpoint_interval"),
     "eligible_s": ("eligible", "eligible_time"),
+    "cancel_at_s": ("cancel_at",),
     "deadline_s": ("deadline",),
     "estimate_s": ("estimate",),
 }

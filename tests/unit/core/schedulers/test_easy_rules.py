@@ -53,6 +53,49 @@ def test_a_second_reservation_is_honoured(engine):
     assert starts(engine, jobs, depth=2, extra=False) == [0, 100, 150, 200]
 
 
+# What Slurm's backfilling plugin plans, run in its own test program: nodes, then jobs (nodes, minutes)
+# in order of priority, and their starts in minutes.
+SLURM = {
+    "an end at a reserved start": (
+        8, [(6, 10), (8, 10), (2, 10), (2, 5), (4, 5), (6, 5)], [0, 10, 20, 0, 20, 25],
+    ),
+    "an end before a reserved start": (
+        8, [(6, 10), (8, 10), (2, 9), (2, 5), (4, 5), (6, 5)], [0, 10, 0, 20, 20, 25],
+    ),
+    "every job has a reservation": (
+        8, [(4, 10), (6, 10), (8, 5), (2, 25), (2, 20)], [0, 10, 20, 25, 25],
+    ),
+    "an end before the second reservation": (
+        8, [(4, 10), (6, 10), (8, 5), (2, 25), (2, 19)], [0, 10, 20, 25, 0],
+    ),
+    "a hole before the second reservation": (
+        8, [(8, 10), (4, 30), (8, 10), (4, 9), (4, 29), (2, 5)], [0, 10, 40, 10, 50, 19],
+    ),
+    "a hole after a hole": (
+        8, [(6, 30), (4, 20), (2, 29), (2, 60), (4, 10), (8, 5)], [0, 30, 0, 29, 50, 89],
+    ),
+}  # fmt: skip
+
+
+@both
+@pytest.mark.parametrize("name", SLURM)
+def test_strict_backfilling_plans_as_slurm_does(engine, name):
+    nodes, rows, expected = SLURM[name]
+    jobs = [Job(0, minutes * 60 * SECOND, gpus) for gpus, minutes in rows]
+    params = {"depth": 100, "touch": "strict"}
+    outcome = engine(jobs, [(nodes, "gpu")], "easy", "count", policy_params=params)
+    assert [start / (60 * SECOND) for start in outcome.start_us] == expected
+
+
+@both
+def test_a_strict_job_ends_before_the_reserved_start_or_leaves_its_gpus_alone(engine):
+    jobs = [(0, 100, 2), (1, 50, 3), (2, 98, 1), (3, 97, 1), (4, 20, 1)]
+    assert starts(engine, jobs) == [0, 100, 2, 3, 100]
+    # One GPU is left over at 100: the third job takes it, and the fourth is in the way.
+    assert starts(engine, jobs, touch="strict") == [0, 100, 2, 150, 4]
+    assert starts(engine, jobs, touch="strict", extra=False) == [0, 100, 150, 150, 4]
+
+
 @pytest.mark.parametrize("placement", ["count", "consolidated"])
 def test_who_runs_is_known_after_a_time_in_which_nobody_waited(placement):
     """Longer ago than so many decisions nobody waited, the ends of runs were forgotten."""

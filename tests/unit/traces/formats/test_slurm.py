@@ -104,6 +104,8 @@ def test_array_tasks_and_parts_of_heterogeneous_jobs_are_jobs(tmp_path):
     times = ("09:00:00", "09:00:10", "10:00:10")
     trace = read(tmp_path, row("7_1", *times), row("7_2", *times), row("8+0", *times))
     assert trace.id.tolist() == ["7_1", "7_2", "8+0"]
+    assert trace["array"].to_list() == ["7", "7", ""]
+    assert read(tmp_path, ONE).array is None
 
 
 @pytest.mark.parametrize(
@@ -217,7 +219,13 @@ def test_a_job_may_arrive_when_it_is_eligible(tmp_path):
     assert trace.source_wait_us.tolist() == [6_000_000, 5_000_000]
     assert "1 row eligible after the submission" in " ".join(trace.notes)
     assert read(tmp_path, *jobs, head=head, arrival="eligible").submit_s.tolist() == [0, 1]
-    assert read(tmp_path, *jobs, head=head, arrival="submit").submit_s.tolist() == [0, 5]
+    submitted = read(tmp_path, *jobs, head=head, arrival="submit")
+    assert submitted.submit_s.tolist() == [0, 5]
+    assert submitted["eligible_s"].to_list() == [4, None]
+    assert submitted.source_wait_us.tolist() == [10_000_000, 5_000_000]
+    first, last = ({**one, "Eligible": DAY + "09:00:20"} for one in REQUEUED)
+    again = read(tmp_path, first, last, ALSO, head=head, arrival="submit")
+    assert again["eligible_s"].to_list() == [20, None]
 
 
 def test_jobs_without_gpus_may_be_whole_nodes_or_shards(tmp_path):
@@ -368,7 +376,7 @@ def test_a_job_is_what_the_text_of_sacct_says_of_it(tmp_path):
         "COMPLETED|cpu=8,mem=65536M,node=1,billing=8,gres/gpu=4\n"
     )
     one, other = gs.read_trace(text), read_json(tmp_path, job(7), arrival="submit")
-    assert one.to_polars().drop("row").equals(other.to_polars().drop("row"))
+    assert one.to_polars().drop("row").equals(other.to_polars().drop("row", "eligible_s"))
     assert other.epoch == one.epoch == datetime(2024, 5, 1, 9, tzinfo=UTC)
     assert other.estimate_us.tolist() == [3_600_000_000]
     assert other.status.names == ("ok",)
@@ -538,8 +546,14 @@ def test_tasks_of_an_array_that_wait_are_jobs(tmp_path):
         tmp_path, queued(9, array_job_id=wrapped(9), array_task_string="1-3,7-11:2%2")
     )
     assert trace.id.tolist() == ["9_1", "9_2", "9_3", "9_7", "9_9", "9_11"]
+    assert (trace["array"].to_list(), trace["array_limit"].to_list()) == (["9"] * 6, [2] * 6)
     given = {"array_job_id": wrapped(9), "array_task_id": wrapped(4), "array_task_string": ""}
     assert read_queue(tmp_path, running(12, **given)).id.tolist() == ["9_4"]
+    waiting = queued(9, array_job_id=wrapped(9), array_task_string="5-6", array_max_tasks=3)
+    both = read_queue(tmp_path, running(12, **given), waiting, running(7))
+    assert sorted(zip(both.id.tolist(), both["array"], both["array_limit"], strict=True)) == [
+        ("7", "", None), ("9_4", "9", 3), ("9_5", "9", 3), ("9_6", "9", 3),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("tasks", ["1-", "a-b", "1-10,...", "5-1", "1-9:0", "0-99999999"])
