@@ -53,8 +53,8 @@ def test_a_second_reservation_is_honoured(engine):
     assert starts(engine, jobs, depth=2, extra=False) == [0, 100, 150, 200]
 
 
-# What Slurm's backfilling plugin plans, run in its own test program: nodes, then jobs (nodes, minutes)
-# in order of priority, and their starts in minutes.
+# What Slurm's backfilling plugin plans, run in its own test program: nodes, then jobs (nodes,
+# minutes) in order of priority, and their starts in minutes.
 SLURM = {
     "an end at a reserved start": (
         8, [(6, 10), (8, 10), (2, 10), (2, 5), (4, 5), (6, 5)], [0, 10, 20, 0, 20, 25],
