@@ -330,7 +330,7 @@ void Simulation::apply_cancellations(const PendingChanges& now) {
     if (change.kind == Change::cancel) stop_running(change.job);
   }
   if (may_hold_) {
-    const std::string at = "at " + std::to_string(state_.now().count()) + " us: cancel_at_us";
+    const std::string at = "at " + std::to_string(state_.now().count()) + " us: cancel_at_s";
     for (const JobId job : eligibility_.take_cancelled()) {
       if (!state_.is_held(job)) has_changed_ = true;
       stop_running(job);

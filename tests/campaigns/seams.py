@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+import gpusched as gs
 from gpusched.reference import BY_DEADLINE, CONTENTIONS, PLACEMENTS, POLICIES, PREEMPTIVE, orders
 from gpusched.reference.packing import NAMES as PACKINGS
 from gpusched.reference.packing import OWN
-from tests.campaigns.lawful import BINDING, WITHOUT_TWIN, lawful_case, lawful_trial
+from tests.campaigns.lawful import WITHOUT_TWIN, lawful_case, lawful_trial
 from tests.campaigns.trials import FastPath, Followed, Frail, Trial, Twin, Whimsical
 from tests.reference.cases import Case, cases
 from tests.reference.contention_cases import contended_cases
@@ -142,8 +143,9 @@ def of_holds(source: Source) -> Trial:
 def followed_trial(source: Source, policy: str) -> Followed:
     """Return a case with such jobs of a policy without a readable twin."""
     case = lawful_case(source, policy, lambda case: held(source, case))
-    # Policies that choose GPUs run also what a placement refuses on an empty cluster.
-    return Followed(replace(case, placement="first-fit") if policy in BINDING else case)
+    if "places" in gs.policies()[policy].flags:  # then no placement is asked for rejections
+        case = replace(case, placement="first-fit")
+    return Followed(case)
 
 
 def of_elastic(source: Source) -> Trial:

@@ -76,12 +76,12 @@ def hold_columns(jobs: Sequence[Job], array_limits: Sequence[int | None]) -> dic
         lengths = [len(job.dependencies) for job in jobs]
         columns["dependency_begin"] = np.cumsum([0, *lengths], dtype=np.int64)
         columns["dependency_target"] = np.array([one.target for one in pairs], np.int64)
-        columns["dependency_kind"] = np.array([KINDS.index(one.kind) for one in pairs], np.uint8)
-        columns["exit_failed"] = np.array([job.exit_failed for job in jobs], np.uint8)
+        columns["dependency_kind"] = np.array([KINDS.index(one.kind) for one in pairs], np.int32)
+        columns["exit_failed"] = np.array([job.exit_failed for job in jobs], np.int32)
         if any(one.delay_us for one in pairs):
             columns["dependency_delay_us"] = np.array([one.delay_us for one in pairs], np.int64)
         if any(job.dependency_any for job in jobs):
-            columns["dependency_any"] = np.array([job.dependency_any for job in jobs], np.uint8)
+            columns["dependency_any"] = np.array([job.dependency_any for job in jobs], np.int32)
     return columns
 
 
@@ -197,7 +197,7 @@ def outage_columns(outages: Sequence[Outage]) -> dict[str, np.ndarray]:
     }
 
 
-def run_native(
+def begin_native(
     jobs: Sequence[Job],
     servers: Sequence[tuple[int, str]],
     policy: Any,
@@ -217,10 +217,10 @@ def run_native(
     outages: Sequence[Outage] = (),
     array_limits: Sequence[int | None] = (),
     kill_invalid_depend: bool = False,
-) -> Outcome:
-    """Run the core under a policy by name or a scheduler of Python, verifying every rate."""
+) -> _core.Run:
+    """Begin a run under a policy by name or a scheduler of Python, verifying every rate."""
     gpu_types = list(dict.fromkeys(gpu_type for _, gpu_type in servers))
-    schedule = _core.Run(
+    return _core.Run(
         job_table(jobs, gpu_types, array_limits),
         servers_of(servers, network, room, part_of),
         _core.RunDescription(
@@ -238,14 +238,24 @@ def run_native(
             kill_invalid_depend=kill_invalid_depend,
             **outage_columns(outages),
         ),
-    ).finish()
-    return outcome_of(schedule)
+    )
 
 
-def run_case(case: Case) -> Outcome:
-    """Run a case, with its outages and what holds its jobs."""
+def run_native(
+    jobs: Sequence[Job],
+    servers: Sequence[tuple[int, str]],
+    policy: Any,
+    placement: str,
+    **options: Any,
+) -> Outcome:
+    """Run the core to the end."""
+    return outcome_of(begin_native(jobs, servers, policy, placement, **options).finish())
+
+
+def begin_case(case: Case) -> _core.Run:
+    """Begin a run of a case, with its outages and what holds its jobs."""
     policy = policy_seam(gs.Policy(case.policy, **case.policy_params))
-    return run_native(
+    return begin_native(
         case.jobs,
         case.servers,
         policy.native,
@@ -258,3 +268,8 @@ def run_case(case: Case) -> Outcome:
         **case.speeds(),
         **case.holds(),
     )
+
+
+def run_case(case: Case) -> Outcome:
+    """Run a case to the end."""
+    return outcome_of(begin_case(case).finish())

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.reference import CANCELLED, HELD, PLACEMENTS, Dependency, Job
+from gpusched import _core
+from gpusched.engine.seams import policy_seam
+from gpusched.reference import (
+    CANCELLED,
+    HELD,
+    PLACEMENTS,
+    UNFINISHED,
+    Dependency,
+    Job,
+    make_scheduler,
+)
+from gpusched.reference.engine import Change
 from gpusched.reference.packing import OWN
 from tests.campaigns.lawful import WITHOUT_TWIN
 from tests.campaigns.seams import followed_trial
 from tests.campaigns.trials import ENDLESS, SAME, Frail
 from tests.each import each
-from tests.parity.core import assert_same
-from tests.parity.native import run_case
+from tests.parity.core import MOST_INSTANTS, assert_same, outcome_of
+from tests.parity.native import begin_case, run_case, run_native
 from tests.reference.cases import SECOND, Case
 from tests.reference.drawing import Seeded
 from tests.reference.held_cases import held_cases
@@ -24,6 +36,7 @@ from tests.reference.outage_cases import EVERY
 
 ON_SERVERS = tuple(name for name in PLACEMENTS if name != "count")
 UNITS = st.sampled_from([1, 7, SECOND])
+CHANGING = ("fifo", "sjf", "easy", "srtf", "las")
 NUM_FOLLOWED = 15
 
 
@@ -103,3 +116,70 @@ def test_a_job_that_waits_is_cancelled_under_every_policy(policy):
     assert outcome.eligible_us == [0, unit, 3 * unit]
     if policy in EVERY:
         assert_same(case.replay(), outcome)
+
+
+class Forgetful(gs.Scheduler):
+    """Starts nothing, and does not know how to forget a job."""
+
+    def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
+        pass
+
+
+def test_a_policy_that_cannot_forget_a_waiting_job_is_refused_at_that_instant():
+    jobs = [Job(0, 5, 1), Job(1, 5, 1, eligible_us=2, cancel_at_us=3)]
+    with pytest.raises(ValueError, match=r"^at 3 us: cancel_at_u?s: job 1 is waiting, and the"):
+        run_native(jobs, [(2, "gpu")], Forgetful(), "first-fit")
+    held = [jobs[0], replace(jobs[1], eligible_us=HELD)]
+    outcome = run_native(held, [(2, "gpu")], Forgetful(), "first-fit")
+    assert outcome.status == [UNFINISHED, CANCELLED]
+
+
+def hand_over(run: _core.Run, case: Case, policy: str, at_us: int) -> Change:
+    """Go on with another policy."""
+    seam = policy_seam(policy)
+    description = _core.RunDescription(
+        policy=seam.native, policy_values=seam.parameters, policy_flags=seam.flags,
+        placement=case.placement, placement_values=case.placement_params, seed=case.seed,
+    )  # fmt: skip
+    run.hand_over(description, at_us)
+    return Change(at_us, scheduler=make_scheduler(policy, {}))
+
+
+@pytest.mark.parametrize("policy", CHANGING)
+@given(data=st.data(), unit=UNITS)
+def test_changes_of_runs_with_held_jobs_equal_the_reference(policy, data, unit):
+    placement = data.draw(st.sampled_from(ON_SERVERS))
+    case = data.draw(held_cases(policy, placement)).at(unit)
+    names = ("submit_us", "eligible_us", "cancel_at_us")
+    marks = {time for job in case.jobs for name in names if (time := getattr(job, name))}
+    marks |= {job.submit_us + job.service_us for job in case.jobs}
+    times = sorted(marks | {time + 1 for time in marks if time < HELD})
+    times = [time for time in times if min(job.submit_us for job in case.jobs) < time < HELD // 2]
+    at_us = sorted(data.draw(st.lists(st.sampled_from(times), max_size=3, unique=True)))
+    try:
+        run = begin_case(case)
+    except ValueError:
+        reject()
+    changes, over = [], []
+    submits = [job.submit_us for job in case.jobs]
+    for time in at_us:
+        run.proceed(time, 2**40)
+        for _ in range(data.draw(st.integers(1, 2))):
+            if data.draw(st.booleans()):
+                name = data.draw(st.sampled_from((policy, *CHANGING)))
+                changes.append(hand_over(run, case, name, time))
+                continue
+            job = data.draw(st.integers(0, sum(submit < time for submit in submits) - 1))
+            try:
+                run.cancel(job, time)
+                changes.append(Change(time, job=job))
+            except ValueError:
+                over.append((job, time))
+    try:
+        expected = case.replay(max_instants=MOST_INSTANTS, changes=changes)
+    except RuntimeError:
+        reject()
+    assert_same(expected, outcome_of(run.finish()))
+    for job, time in over:
+        assert expected.status[job] != UNFINISHED
+        assert expected.finish_us[job] < time

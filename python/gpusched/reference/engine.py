@@ -408,7 +408,7 @@ class Engine:
     def end_jobs(self) -> list[Active]:
         """Apply finishes, kills and cancellations, in this order; return the jobs that ran.
 
-        Those that end by themselves, in whatever way, come first, by JobId.
+        Jobs that end by themselves, in whatever way, are not cancelled at that instant.
         """
         ended = [job for job in self.running if job.end_tick == self.now]
         killed = [job for job in ended if job.finish_tick > self.now]
@@ -422,7 +422,8 @@ class Engine:
         changes = [change for change in self.changes if change.at_us == self.now]
         jobs = [self.jobs[change.job] for change in changes if change.job is not None]
         jobs += [job for job in self.jobs.values() if job.job.cancel_at_us == self.now]
-        return ended + [job for job in jobs if self.cancel(job)]
+        ended += [job for job in jobs if self.cancel(job)]
+        return sorted(ended, key=lambda job: job.id)
 
     def apply_outages(self) -> None:
         """Begin and end outages: what begins as another ends leaves no gap."""

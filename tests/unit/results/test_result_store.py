@@ -63,7 +63,7 @@ def result():
         min_gpus=[1, 2, 99],
         max_gpus=[4, 8, float("nan")],
         time_limit_s=[9.0, float("nan"), 5.0],
-        eligible_s=[float("nan"), 1.5, float("inf")],
+        eligible_s=[float("nan"), 1.0, float("inf")],
         cancel_at_s=[float("nan"), 99.0, 99.0],
         array=["m", "", "m"],
         array_limit=[2, float("nan"), 2],
@@ -72,7 +72,7 @@ def result():
         partition=["p", "", "q"],
         account=["x", "x", ""],
         qos=[1, 1, 2],
-        dependency=["", "afterok:a", ""],
+        dependency=["", "afterok:z", ""],
         ran_on=["V100", "", "V100"],
         epoch=datetime(2020, 1, 2, tzinfo=UTC),
         graphs=GRAPHS,
@@ -84,7 +84,9 @@ def result():
         checkpoint_write_us=np.zeros(3, np.int64),
     )
     spec = msgspec.structs.replace(made.spec, trace=TraceSource.of(trace))
-    return Result(trace, made.cluster, spec, made.schedule, 0.25)
+    queued_us = np.array([0, 1_000_000, -1])  # nothing holds a job, and the last one is rejected
+    schedule = dataclasses.replace(made.schedule, eligible_us=queued_us)
+    return Result(trace, made.cluster, spec, schedule, 0.25)
 
 
 @pytest.fixture

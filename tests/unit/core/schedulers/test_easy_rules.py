@@ -53,8 +53,8 @@ def test_a_second_reservation_is_honoured(engine):
     assert starts(engine, jobs, depth=2, extra=False) == [0, 100, 150, 200]
 
 
-# What Slurm's backfilling plugin plans, run in its own test program: nodes, then jobs (nodes, minutes)
-# in order of priority, and their starts in minutes.
+# What Slurm's backfilling plugin plans, run in its own test program: nodes, then jobs (nodes,
+# minutes) in order of priority, and their starts in minutes.
 SLURM = {
     "an end at a reserved start": (
         8, [(6, 10), (8, 10), (2, 10), (2, 5), (4, 5), (6, 5)], [0, 10, 20, 0, 20, 25],
@@ -89,11 +89,12 @@ def test_strict_backfilling_plans_as_slurm_does(engine, name):
 
 @both
 def test_a_strict_job_ends_before_the_reserved_start_or_leaves_its_gpus_alone(engine):
-    jobs = [(0, 100, 2), (1, 50, 3), (2, 98, 1), (3, 97, 1), (4, 20, 1)]
-    assert starts(engine, jobs) == [0, 100, 2, 3, 100]
-    # One GPU is left over at 100: the third job takes it, and the fourth is in the way.
-    assert starts(engine, jobs, touch="strict") == [0, 100, 2, 150, 4]
-    assert starts(engine, jobs, touch="strict", extra=False) == [0, 100, 150, 150, 4]
+    jobs = [(0, 100, 2), (1, 50, 4), (2, 98, 1), (3, 97, 1), (4, 20, 1)]
+    assert starts(engine, jobs) == [0, 100, 2, 3, 150]
+    assert starts(engine, jobs, touch="strict") == [0, 100, 150, 150, 4]
+    narrower = [(0, 100, 2), (1, 50, 3), *jobs[2:]]  # one GPU is left over at 100
+    assert starts(engine, narrower, touch="strict") == [0, 100, 2, 3, 100]
+    assert starts(engine, narrower, touch="strict", extra=False) == [0, 100, 100, 150, 4]
 
 
 @pytest.mark.parametrize("placement", ["count", "consolidated"])
