@@ -34,12 +34,13 @@ from gpusched.engine.saved_run import (
 )
 from gpusched.engine.seams import Chosen, copied, policy_seam
 from gpusched.model.cluster import Cluster
-from gpusched.model.outages import Outages
+from gpusched.model.outages import KINDS, Outages, changed
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.results.result import Result
 from gpusched.results.run_remarks import unserved
 from gpusched.schedules.schedule import Schedule, StoredSchedule
 from gpusched.specs.run_spec import RunSpec
+from gpusched.traces.job_columns import HELD
 from gpusched.traces.workload import Trace
 
 if TYPE_CHECKING:
@@ -575,7 +576,11 @@ class Simulation:
                 f"jobs: row {early[0]} is submitted at {jobs.submit_us[early[0]] / US_PER_S:g} s, "
                 f"but the run is already at {self.now:g} s"
             )
-        course = replace(self._course, first=self._course.first.joined(jobs))
+        self._begin_as(self._course.first.joined(jobs), "the new jobs")
+
+    def _begin_as(self, first: Ready, what: str) -> None:
+        """Go on as if the run had begun so: it is done again up to the present time."""
+        course = replace(self._course, first=first)
         ready, run, _ = course.replayed(self._run.num_instants)
         before, after = self._run.state(), run.state()
         places = ("held", "waiting", "running")
@@ -587,7 +592,7 @@ class Simulation:
         if run.glimpse().digest != self._run.glimpse().digest:
             raise ValueError(
                 f"policy: {self._ready.spec.policy} is not causal: its past decisions "
-                "change with the new jobs"
+                f"change with {what}"
             )
         run.listen(bool(self._listeners))
         self._course, self._ready, self._run = course, ready, run
@@ -621,6 +626,168 @@ class Simulation:
         """
         with self._call():
             self._change(job=operator.index(job))
+
+    def fail(self, server: int) -> None:
+        """Let a server fail at the first instant not yet processed, until :meth:`repair`.
+
+        Its jobs end their runs and wait again, as in a run with ``outages``, whose rules hold: the
+        server is added to the outages of the run, which is done again up to the present time, as by
+        :meth:`submit`.
+
+        Returns
+        -------
+        None
+            The time of the run does not change; the next step applies it.
+
+        Raises
+        ------
+        ValueError
+            If there is no such server, the policy or the placement does not support outages, or
+            the predictor learns during the run.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0], [60], [4])
+        >>> run = gs.Simulation(jobs, gs.Cluster.uniform(2, 4), policy="fifo")
+        >>> run.run_until(10)
+        >>> run.fail(0)
+        >>> run.run()
+        >>> run.result().jobs.finish_s.tolist()
+        [70.0]
+        """
+        self._change_server(server, "fail", begins=True)
+
+    def repair(self, server: int) -> None:
+        """End the failure of a server at the first instant not yet processed.
+
+        Returns
+        -------
+        None
+            As for :meth:`fail`.
+
+        Raises
+        ------
+        ValueError
+            If it has not failed, or as for :meth:`fail`.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0], [60], [4])
+        >>> run = gs.Simulation(jobs, gs.Cluster.uniform(1, 4), policy="fifo")
+        >>> run.fail(0)
+        >>> run.run_until(30)
+        >>> run.repair(0)
+        >>> run.run()
+        >>> run.result().jobs.start_s.tolist()
+        [30.0]
+        """
+        self._change_server(server, "fail", begins=False)
+
+    def drain(self, server: int) -> None:
+        """Let no job start on a server from the first instant not yet processed on.
+
+        Running jobs go on.
+
+        Returns
+        -------
+        None
+            As for :meth:`fail`.
+
+        Raises
+        ------
+        ValueError
+            As for :meth:`fail`.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 5], [60, 60], [4, 4])
+        >>> run = gs.Simulation(jobs, gs.Cluster.uniform(2, 4), policy="fifo")
+        >>> run.run_until(1)
+        >>> run.drain(1)
+        >>> run.run()
+        >>> run.result().jobs.start_s.tolist()
+        [0.0, 60.0]
+        """
+        self._change_server(server, "drain", begins=True)
+
+    def undrain(self, server: int) -> None:
+        """Let jobs start on a drained server again.
+
+        Returns
+        -------
+        None
+            As for :meth:`fail`.
+
+        Raises
+        ------
+        ValueError
+            If it is not drained, or as for :meth:`fail`.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 5], [60, 60], [4, 4])
+        >>> run = gs.Simulation(jobs, gs.Cluster.uniform(2, 4), policy="fifo")
+        >>> run.drain(1)
+        >>> run.run_until(20)
+        >>> run.undrain(1)
+        >>> run.run()
+        >>> run.result().jobs.start_s.tolist()
+        [0.0, 20.0]
+        """
+        self._change_server(server, "drain", begins=False)
+
+    def hold(self, job: int) -> None:
+        """Hold a job that is not in the queue yet, until :meth:`release`.
+
+        Returns
+        -------
+        None
+            The time of the run does not change. The run is done again up to it, as by
+            :meth:`submit`.
+
+        Raises
+        ------
+        ValueError
+            If the job has joined the queue or is over, or the predictor learns during the run.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 5], [60, 60], [4, 4])
+        >>> run = gs.Simulation(jobs, gs.Cluster.uniform(2, 4), policy="fifo")
+        >>> run.run_until(1)
+        >>> run.hold(1)
+        >>> run.run_until(20)
+        >>> run.release(1)
+        >>> run.run()
+        >>> run.result().jobs.start_s.tolist()
+        [0.0, 20.0]
+        """
+        self._change_hold(job, HELD)
+
+    def release(self, job: int) -> None:
+        """End the hold of a job; its dependencies and the limit of its array still count.
+
+        Returns
+        -------
+        None
+            As for :meth:`hold`.
+
+        Raises
+        ------
+        ValueError
+            As for :meth:`hold`.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0], [60], [4], eligible_s=[float("inf")])
+        >>> run = gs.Simulation(jobs, gs.Cluster.uniform(1, 4), policy="fifo")
+        >>> run.run_until(20)
+        >>> run.release(0)
+        >>> run.run()
+        >>> run.result().jobs.start_s.tolist()
+        [20.0]
+        """
+        self._change_hold(job, self._next_tick())
 
     def set(self, *, policy: str | Policy | _core.Order | _core.Scheduler) -> None:
         """Replace the policy from the first instant not yet processed.
@@ -701,6 +868,28 @@ class Simulation:
         """
         with self._call(looks=True):
             store(path, self._course, self._run, self._online, self._clock_us, self._wall_s)
+
+    def _change_server(self, server: int, kind: str, *, begins: bool) -> None:
+        self._check_replayed("its servers cannot be changed")
+        server, count = operator.index(server), self.cluster.num_servers
+        if not 0 <= server < count:
+            raise ValueError(f"server: {server} is not one of the {count}")
+        with self._call():
+            first = self._course.first
+            rows = changed(
+                first.outages, server, self._next_tick(), KINDS.index(kind), begins=begins
+            )
+            self._begin_as(first.with_outages(rows), "an outage")
+
+    def _change_hold(self, job: int, eligible_us: int) -> None:
+        self._check_replayed("its jobs cannot be held")
+        job = operator.index(job)
+        with self._call():
+            state = self._run.state()
+            if not (state["num_arrived"] <= job < len(self.trace) or job in state["held"]):
+                raise ValueError(f"job: {job} is neither held nor still to arrive")
+            at_us = max(eligible_us, int(self.trace.submit_us[job]))
+            self._begin_as(self._course.first.with_eligible(job, at_us), "a hold")
 
     def _change(self, *, job: int | None = None, policy: Chosen | None = None) -> None:
         change = Change(self._run.num_instants, self._next_tick(), job, policy)

@@ -50,6 +50,7 @@ from gpusched.specs.case import (
 )
 from gpusched.specs.fingerprints import fingerprint
 from gpusched.specs.run_spec import OutageSource, RunSpec, TraceSource
+from gpusched.traces.job_columns import NOT_GIVEN
 from gpusched.traces.workload import Trace
 
 if TYPE_CHECKING:
@@ -477,13 +478,29 @@ class Ready:
             origin_s=before.origin_s,
             reference_type=before.reference_type,
         )
+        return self._of(Trace.concat([before, here], ["the run", "jobs"]))
+
+    def with_eligible(self, job: int, eligible_us: int) -> Ready:
+        """Return a copy in which a job is eligible from another time on."""
+        given = self._given
+        known = np.full(len(given), NOT_GIVEN) if given.eligible_us is None else given.eligible_us
+        changed = known.copy()
+        changed[job] = eligible_us
+        return self._of(dataclasses.replace(given, eligible_us=changed))
+
+    def _of(self, given: Trace) -> Ready:
         made = copy.copy(self)
-        made._given = Trace.concat([before, here], ["the run", "jobs"])
-        made.trace, _, _ = restate_services(
-            made._given, self.spec.cluster, self.speed, self.contention
-        )
+        made._given = given
+        made.trace, _, _ = restate_services(given, self.spec.cluster, self.speed, self.contention)
         made._take_jobs()
         made.spec = msgspec.structs.replace(self.spec, trace=TraceSource.of(made.trace))
+        return made
+
+    def with_outages(self, outages: Outages) -> Ready:
+        """Return a copy with other outages."""
+        made = copy.copy(self)
+        made.outages, made._outages = outages, core_outages(outages, self.spec.cluster)
+        made.spec = msgspec.structs.replace(self.spec, outages=OutageSource.of(outages))
         return made
 
     def with_seams(self, policy: Chosen, placement: Chosen) -> Ready:

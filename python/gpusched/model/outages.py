@@ -6,7 +6,7 @@ import hashlib
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import numpy as np
@@ -310,6 +310,34 @@ def spans(
     )
     begins = (num_open > 0) & (np.append(0, num_open)[:-1] == 0)
     return of[begins], time_us[begins], time_us[num_open == 0]
+
+
+def changed(outages: Outages | None, server: int, us: int, kind: int, *, begins: bool) -> Outages:
+    """Return the outages with one more of a server from a time on, or with those of it ended.
+
+    Raises
+    ------
+    ValueError
+        If none of the kind is to be ended.
+    """
+    known = outages
+    if known is None:
+        known = replace(Outages.from_columns([], []), source="an open run")
+    names = ("server", "start_us", "end_us", "kind", "row")
+    columns: dict[str, AnyArray] = {name: getattr(known, name) for name in names}
+    if begins:
+        more = (server, us, NEVER, kind, len(known))
+        for (name, column), value in zip(columns.items(), more, strict=True):
+            columns[name] = np.append(column, np.array(value, column.dtype))
+        rows = np.argsort(columns["start_us"], kind="stable")
+    else:
+        is_open = (known.server == server) & (known.kind == kind) & (known.start_us <= us)
+        is_open &= (known.end_us == NEVER) | (known.end_us > us)
+        if not is_open.any():
+            raise ValueError(f"server: {server} is not {'failed' if kind == FAIL else 'drained'}")
+        columns["end_us"] = np.where(is_open, us, known.end_us)
+        rows = np.flatnonzero(columns["end_us"] != known.start_us)  # the others never begin
+    return replace(known, **{name: column[rows] for name, column in columns.items()})
 
 
 def outage_remarks(outages: Outages, first_submit_us: int) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import gc
 import itertools
 import threading
@@ -11,12 +12,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.engine.prepare import check_object, check_same
 from gpusched.schedules.schedule import CANCELLED
 from tests.boundary.workloads import CLUSTER, FirstFit, ShortestFirst, Strict, trace
 from tests.each import each
+from tests.examples import examples
 
 JOBS = trace(80)
 PYTHON: dict[str, Any] = {
@@ -531,3 +535,93 @@ def test_a_run_with_outages_has_no_cluster_state():
     run = outage_run("fifo", server=[0], start_s=[10])
     with pytest.raises(ValueError, match="it has outages of servers"):
         gs.online.ClusterState.of(run)
+
+
+def three_jobs() -> gs.Trace:
+    return gs.Trace.from_columns([0, 0, 10], [50, 50, 50], [4, 4, 4])
+
+
+step = st.tuples(
+    st.sampled_from(["fail", "repair", "drain", "undrain", "wait"]), st.integers(0, 2),
+)  # fmt: skip
+KIND = {"fail": "fail", "repair": "fail", "drain": "drain", "undrain": "drain"}
+
+
+@given(st.lists(step, max_size=8), st.sampled_from(["fifo", "srtf", "easy"]), st.integers(0, 99))
+@examples(60)
+def test_servers_that_are_changed_are_outages_of_the_run(steps, policy, seed):
+    cluster = gs.Cluster.uniform(3, 4)
+    jobs = gs.generate("philly", 30, load=1.2, cluster=cluster, seed=seed)
+    hour = float(jobs.submit_us[-1]) / 1e6 / 6
+    run = gs.Simulation(jobs, cluster, policy=policy, predictor="oracle")
+    rows: list[list[Any]] = []
+    for second, (what, server) in enumerate(steps, start=1):
+        if what == "wait":
+            run.run_until(second * hour)
+            continue
+        now = run._next_tick() / 1e6
+        is_open = [
+            row for row in rows if row[:1] == [server] and row[3] == KIND[what] and row[2] is None
+        ]
+        if what in ("fail", "drain"):
+            rows.append([server, now, None, KIND[what]])
+        elif not is_open:
+            with pytest.raises(ValueError, match=r"server: . is not (failed|drained)"):
+                getattr(run, what)(server)
+            continue
+        for row in is_open if what in ("repair", "undrain") else ():
+            row[2] = now
+        getattr(run, what)(server)
+    run.run()
+    begun = [row for row in rows if row[1] != row[2]]
+    outages = gs.Outages.from_columns(*map(list, zip(*begun, strict=True))) if begun else None
+    result = run.result()
+    direct = gs.simulate(jobs, cluster, policy=policy, predictor="oracle", outages=outages)
+    assert result.digest == direct.digest
+    assert result.audit().ok
+
+
+def test_a_change_of_servers_that_cannot_be_is_refused():
+    run = gs.Simulation(three_jobs(), gs.Cluster.uniform(2, 4), policy="fifo")
+    with pytest.raises(ValueError, match="server: 2 is not one of the 2"):
+        run.fail(2)
+    with pytest.raises(ValueError, match="server: 1 is not drained"):
+        run.undrain(1)
+    deaf = gs.Simulation(three_jobs(), gs.Cluster.uniform(2, 4), policy="conservative")
+    with pytest.raises(ValueError, match="policy: it does not support outages"):
+        deaf.drain(0)
+    deaf.run()  # as before
+    assert deaf.result().outages is None
+
+
+def test_a_job_that_is_held_and_released_is_eligible_then():
+    run = gs.Simulation(three_jobs(), gs.Cluster.uniform(2, 4), policy="fifo")
+    run.run_until(1)
+    run.hold(2)
+    run.run_until(20)
+    assert run.state.held.tolist() == [2]
+    saved = run.fork()
+    run.release(2)
+    run.run()
+    jobs = dataclasses.replace(three_jobs(), eligible_us=np.array([-1, -1, 20_000_000]))
+    direct = gs.simulate(jobs, gs.Cluster.uniform(2, 4), policy="fifo")
+    assert run.result().digest == direct.digest
+    assert run.result().audit().ok
+    saved.run()
+    assert saved.result().jobs.status.tolist()[2] == "unfinished"
+    with pytest.raises(ValueError, match="job: 0 is neither held nor still to arrive"):
+        run.hold(0)
+
+
+def test_changes_of_servers_and_holds_are_saved(tmp_path):
+    run = gs.Simulation(three_jobs(), gs.Cluster.uniform(2, 4), policy="fifo")
+    run.hold(2)
+    run.run_until(2)
+    run.fail(0)
+    run.save(tmp_path / "run.saved")
+    run.release(2)
+    run.run()
+    again = gs.resume(tmp_path / "run.saved")
+    again.release(2)
+    again.run()
+    assert again.result().digest == run.result().digest
