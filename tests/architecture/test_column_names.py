@@ -22,12 +22,14 @@ MOST_USED = 3
 # Those that use more of them, or have a public list that happens to use the same words.
 USERS = {
     "cpp/bindings/bind_state.cpp": "what a policy of Python sees",
+    "python/gpusched/audit/holds.py": "judges releases, apart from the code of runs",
     "python/gpusched/audit/readable_run.py": "tells the readable engine what a trace has",
     "python/gpusched/bounds/deadline_bounds.py": "reads the columns of measured speeds",
     "python/gpusched/online/filling.py": "makes a table of requests, which have no times",
     "python/gpusched/online/starting.py": "draws services, and moves jobs to other times",
     "python/gpusched/model/profiles.py": "the fields of a profile",
     "python/gpusched/reference/model.py": "a job of the readable engine, apart from the core",
+    "python/gpusched/results/holds.py": "why jobs were held, by their conditions",
     "python/gpusched/specs/case.py": "what a run tells of a job beside its columns",
     "python/gpusched/testing/cases.py": "what a failing case is written with",
     "python/gpusched/traces/dependencies.py": "what holds jobs back, as numbers",

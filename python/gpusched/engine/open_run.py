@@ -913,7 +913,7 @@ def _tick(time_s: float) -> int:
 
 
 def snapshot(run: Simulation) -> tuple[Trace, dict[str, Any]]:
-    """Return the waiting and running jobs with their policy's run times, and columns.
+    """Return the waiting and running jobs with their policy's run times, and columns; none held.
 
     The columns are those of ``_core.Snapshot`` at the time of the run, and ``jobs``, their rows in
     the run.
@@ -926,6 +926,10 @@ def snapshot(run: Simulation) -> tuple[Trace, dict[str, Any]]:
     if run.spec.outages:
         raise ValueError("run: it has outages of servers, which a cluster state does not hold")
     columns: dict[str, Any] = _core.snapshot_of(run._run)
+    is_in = ~np.isin(columns["jobs"], run._run.state()["held"])
+    columns["held_job"] = (np.cumsum(is_in) - 1)[columns["held_job"]]
+    for name in ("jobs", "attained_us", "start_us", "cost_us", "preemptions", "added_us"):
+        columns[name] = columns[name][is_in]
     rows: Int64 = columns["jobs"]
     start_us, cost_us = columns["start_us"], columns["cost_us"]
     # The core's are from the last instant, and the run may have stopped later.

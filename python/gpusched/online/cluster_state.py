@@ -165,7 +165,7 @@ class ClusterState:
         Returns
         -------
         ClusterState
-            The waiting and running jobs, without finished ones.
+            The waiting and running jobs, without finished and held ones.
 
         Raises
         ------

@@ -162,6 +162,24 @@ def test_decisions_do_not_hold_jobs():
     assert (decided.what.tolist(), decided.job.tolist()) == (["start", "start"], [0, 1])
 
 
+def test_a_state_of_a_run_has_no_held_jobs():
+    trace = built(
+        [9, 9, 9, 9], ["", "afterok:0", "", "afterok:1"], eligible_s=[INF, NAN, NAN, NAN],
+        gpus=[1, 1, 2, 1], submit_s=[0, 0, 1, 1],
+    )  # fmt: skip
+    run = gs.Simulation(trace, CLUSTER, policy="fifo")
+    run.run_until(2)
+    state = gs.online.ClusterState.of(run)
+    assert (state.jobs.id.tolist(), state.is_running.tolist()) == ([2], [True])
+    assert state.held_job.tolist() == [0]
+    freed = trace.with_columns(eligible_s=[4, NAN, NAN, NAN])
+    released = gs.Simulation(freed, CLUSTER, policy="fifo")
+    released.run_until(5)
+    later = gs.online.ClusterState.of(released)
+    assert (later.jobs.id.tolist(), later.is_running.tolist()) == ([0, 2], [False, True])
+    assert later.held_job.tolist() == [1]
+
+
 def test_predictors_that_learn_see_runs_with_holds():
     trace = built(
         [10, 10, 5], ["", "afterok:0", "afterok:1"], user=["u"] * 3, cancel_at_s=[NAN, NAN, 15]

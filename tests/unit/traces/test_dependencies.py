@@ -261,7 +261,12 @@ def test_distinct_texts_are_parsed_once_and_others_cost_nothing(monkeypatch):
     trace = gs.Trace.from_columns(np.arange(size), ones, ones)
     assert case.holds_of(trace) is None
     asked: list[str] = []
-    monkeypatch.setattr(dependencies, "parsed", lambda text: asked.append(text) or parsed(text))
+
+    def counted(text: str) -> dependencies.Dependency:
+        asked.append(text)
+        return parsed(text)
+
+    monkeypatch.setattr(dependencies, "parsed", counted)
     blank = trace.with_columns(dependency="", eligible_s=NAN, array="", cancel_at_s=NAN)
     assert holds_of(blank).columns == {}
     assert not asked
