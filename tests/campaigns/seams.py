@@ -22,7 +22,7 @@ from tests.reference.node_cases import node_cases
 from tests.reference.outage_cases import ADOPTING, limited_cases, limits, outage_cases
 from tests.reference.packing_cases import packing_cases
 from tests.reference.part_cases import part_cases
-from tests.reference.scales import SCALES, SECOND
+from tests.reference.scales import SCALES, SECOND, SHAPES
 from tests.reference.stage_cases import staged_cases
 
 UNITS = (1, 7, SECOND)
@@ -128,10 +128,14 @@ def of_limits(source: Source) -> Trial:
 def of_holds(source: Source) -> Trial:
     """Jobs that are held, wait for each other and are cancelled, under every policy.
 
-    Half have outages, and three in ten a policy without a readable twin.
+    A third has outages, and three in ten a policy without a readable twin; a fifth goes by a trace.
     """
     if source.between(1, 10) <= 3:
         return followed_trial(source, source.one_of(WITHOUT_TWIN))
+    if source.between(1, 7) <= 2:
+        policy = source.one_of((*POLICIES, *BY_DEADLINE))  # seconds are too coarse for ages
+        case = cases.draw(source, policy, source.one_of(PLACEMENTS), scales=SHAPES)
+        return Twin(held(source, case, ("earlier", "later")))  # circles are refused
     trial = source.one_of((of_outages, of_outages, of_limits))(source)
     if isinstance(trial, Whimsical):
         jobs = with_holds(source, trial.case.jobs, unit=trial.case.unit)

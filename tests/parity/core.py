@@ -12,12 +12,13 @@ import pytest
 from hypothesis import reject
 
 import gpusched as gs
-from gpusched.reference import Graph, Job, Network, Outcome, Profile, Samples, Throughputs
+from gpusched.reference import HELD, Graph, Job, Network, Outcome, Profile, Samples, Throughputs
 from gpusched.reference.model import WHOLE
 from tests.reference import artefact_packing as artefact_packing
 from tests.reference.cases import JOB_TIMES, Case
 
 US_PER_S = 1_000_000
+MINUTE_US = 60 * US_PER_S
 MOST_INSTANTS = 4_000
 EXACT_US = 2**52
 """Up to here ticks survive being stated in seconds."""
@@ -31,7 +32,7 @@ def seconds(ticks: Iterable[int | None]) -> list[float]:
     return [float("nan") if tick is None else tick / US_PER_S for tick in ticks]
 
 
-def make_trace(jobs: Sequence[Job]) -> gs.Trace:
+def make_trace(jobs: Sequence[Job], array_limits: Sequence[int | None] = ()) -> gs.Trace:
     """Return the jobs as a trace; an optional column that no job uses is left out."""
     jobs = sorted(jobs, key=lambda job: job.submit_us)
     optional: dict[str, Any] = {}
@@ -71,6 +72,7 @@ def make_trace(jobs: Sequence[Job]) -> gs.Trace:
     if any(job.max_gpus is not None for job in jobs):
         most = [float("nan") if job.max_gpus is None else float(job.max_gpus) for job in jobs]
         optional["max_gpus"] = most
+    optional |= held_columns(jobs, array_limits)
     for kind, make in PROFILES.items():
         if any(getattr(job, kind) for job in jobs):
             models = distinct(getattr(job, kind) for job in jobs)
@@ -87,6 +89,35 @@ def make_trace(jobs: Sequence[Job]) -> gs.Trace:
         **optional,
     )
     return in_ticks(trace, jobs)
+
+
+def held_columns(jobs: Sequence[Job], array_limits: Sequence[int | None]) -> dict[str, Any]:
+    """Return what holds and cancels jobs as a trace states it."""
+    columns: dict[str, Any] = {}
+    if any(job.eligible_us is not None for job in jobs):
+        begins = seconds(job.eligible_us for job in jobs)
+        is_held = [job.eligible_us == HELD for job in jobs]
+        columns["eligible_s"] = np.where(is_held, np.inf, begins)
+    if any(job.cancel_at_us is not None for job in jobs):
+        columns["cancel_at_s"] = seconds(job.cancel_at_us for job in jobs)
+    if any(job.array is not None for job in jobs):
+        tasks = [("", None) if job.array is None else (f"array{job.array}", array_limits[job.array])
+                 for job in jobs]  # fmt: skip
+        columns["array"] = [name for name, _ in tasks]
+        columns["array_limit"] = [float("nan") if limit is None else limit for _, limit in tasks]
+    if any(job.dependencies for job in jobs):
+        columns["dependency"] = [dependency_text(job) for job in jobs]
+        columns["status"] = ["failed" if job.exit_failed else "ok" for job in jobs]
+    return columns
+
+
+def dependency_text(job: Job) -> str:
+    """Return the dependencies of a job in Slurm's grammar; the id of a job is its number."""
+    terms = [
+        f"{one.kind}:{one.target}" + (f"+{one.delay_us / MINUTE_US}" if one.delay_us else "")
+        for one in job.dependencies
+    ]
+    return ("?" if job.dependency_any else ",").join(terms)
 
 
 def in_ticks(trace: gs.Trace, jobs: Sequence[Job]) -> gs.Trace:

@@ -16,12 +16,13 @@ KINDS = ("after", "after", "afterany", "afterok", "afterok", "afternotok")
 DELAYS = (0, 0, 1, 2, 5)
 
 
-def held(source: Source, case: Case) -> Case:
-    """Return the case with times of eligibility, dependencies, arrays and cancellations.
+REACHES = ("earlier", "earlier", "later", "any")
+"""On which jobs others depend; with ``any`` there are circles, whose jobs stay held."""
 
-    Circles are among the dependencies: their jobs stay held.
-    """
-    jobs = with_holds(source, case.jobs, case.scale == "ages")
+
+def held(source: Source, case: Case, reaches: Sequence[str] = REACHES) -> Case:
+    """Return the case with times of eligibility, dependencies, arrays and cancellations."""
+    jobs = with_holds(source, case.jobs, reaches, case.scale == "ages")
     limits: list[int | None] = []
     if flag(source):
         limits = [source.one_of((1, 1, 2, 3, None)) for _ in range(source.between(1, 3))]
@@ -31,7 +32,11 @@ def held(source: Source, case: Case) -> Case:
 
 
 def with_holds(
-    source: Source, jobs: Sequence[Job], is_long: bool = False, unit: int = 1
+    source: Source,
+    jobs: Sequence[Job],
+    reaches: Sequence[str] = REACHES,
+    is_long: bool = False,
+    unit: int = 1,
 ) -> list[Job]:
     """Draw the same without arrays, at the instants of other jobs and beside them.
 
@@ -45,14 +50,13 @@ def with_holds(
         at = source.one_of(marks) if flag(source) else job.submit_us + source.one_of(lengths)
         return min(max(at, job.submit_us), MAX_SUBMIT)
 
-    def dependency(number: int) -> Dependency:
-        is_earlier = number > 0 and not is_rare(source, 6)
-        others = range(number) if is_earlier else [n for n in range(len(jobs)) if n != number]
+    def dependency(targets: Sequence[int]) -> Dependency:
         kind = source.one_of(KINDS)
         delay = source.one_of(OF_AGES if is_long else DELAYS) * unit if kind == "after" else 0
-        return Dependency(source.one_of(others), kind, delay)
+        return Dependency(source.one_of(targets), kind, delay)
 
-    has_begins, has_ends, has_others = flag(source), flag(source), flag(source) and len(jobs) > 1
+    every, reach = range(len(jobs)), source.one_of(reaches)
+    has_begins, has_ends, has_others = flag(source), flag(source), flag(source)
     drawn = []
     for number, job in enumerate(jobs):
         given: dict[str, Any] = {}
@@ -62,8 +66,10 @@ def with_holds(
             end = later(job)
             given["cancel_at_us"] = end if end > job.submit_us else None
         if has_others:
-            conditions = [dependency(number) for _ in range(source.one_of((0, 0, 1, 1, 2, 3)))]
-            given["dependencies"] = tuple(conditions)
+            before = () if reach == "later" else every[:number]
+            targets = (*before, *(() if reach == "earlier" else every[number + 1 :]))
+            count = source.one_of((0, 0, 1, 1, 2, 3)) if targets else 0
+            given["dependencies"] = tuple(dependency(targets) for _ in range(count))
             given["dependency_any"] = flag(source)
             given["exit_failed"] = is_rare(source, 3)
         drawn.append(replace(job, **given))
