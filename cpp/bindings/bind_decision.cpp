@@ -57,13 +57,14 @@ py::typing::Dict<py::str, py::object> decided(Run& run) {
   return columns;
 }
 
-/// The arguments of a Snapshot of the waiting and running jobs, and their ids.
+/// The arguments of a Snapshot of the waiting and running jobs, and their ids; no held ones.
 py::typing::Dict<py::str, py::object> snapshot_of(Run& run) {
   const State& state = run.halted().state();
   std::vector<std::int64_t> jobs, attained_us, start_us, cost_us, added_us, held_job, held_server;
   std::vector<std::int32_t> preemptions;
   std::vector<GpuMask> held_mask;
   for (const JobId job : run.live()) {
+    if (state.is_held(job)) continue;
     jobs.push_back(job);
     attained_us.push_back(state.attained(job).count());
     preemptions.push_back(state.record(job).preemptions);

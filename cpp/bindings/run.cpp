@@ -207,7 +207,7 @@ void Run::cancel(JobId job, Time at) {
   check_next(at);
   const State& state = halted().state();
   if (!state.is_live(job)) {
-    throw InvalidInput("cancel: job " + std::to_string(job) + " must be waiting or running");
+    throw InvalidInput("cancel: job " + std::to_string(job) + " must be held, waiting or running");
   }
   attempt(is_native_, [&] { run_->simulation().cancel(job, at); });
 }

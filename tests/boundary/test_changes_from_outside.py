@@ -127,7 +127,7 @@ REFUSED: dict[str, tuple[Callable[[gs.Simulation], object], str]] = {
         lambda run: run.set(policy=gs.Policy("las", restart="work", period_s=0.5)), "restart=work",
     ),
     "a job submitted too late": (refuse_submit, "the run is already at"),
-    "the cancellation of a job that is done": (refuse_cancel, "must be waiting or running"),
+    "the cancellation of a job that is done": (refuse_cancel, "must be held, waiting or running"),
     "a time that is over": (lambda run: run.run_until(3), "is before the time of the run"),
     "an event that there is none of": (lambda run: run.on("sleep", print), "unknown 'sleep'"),
     "a file that cannot be": (lambda run: run.save(Path("nowhere") / "at" / "all"), "nowhere"),

@@ -611,7 +611,7 @@ class Simulation:
         Raises
         ------
         ValueError
-            If the job is neither waiting nor running, or it waits and a scheduler written in Python
+            If the job is not held, waiting or running, or it waits and a scheduler written in Python
             lacks ``withdraw`` or refuses.
 
         Examples
@@ -926,10 +926,6 @@ def snapshot(run: Simulation) -> tuple[Trace, dict[str, Any]]:
     if run.spec.outages:
         raise ValueError("run: it has outages of servers, which a cluster state does not hold")
     columns: dict[str, Any] = _core.snapshot_of(run._run)
-    is_in = ~np.isin(columns["jobs"], run._run.state()["held"])
-    columns["held_job"] = (np.cumsum(is_in) - 1)[columns["held_job"]]
-    for name in ("jobs", "attained_us", "start_us", "cost_us", "preemptions", "added_us"):
-        columns[name] = columns[name][is_in]
     rows: Int64 = columns["jobs"]
     start_us, cost_us = columns["start_us"], columns["cost_us"]
     # The core's are from the last instant, and the run may have stopped later.

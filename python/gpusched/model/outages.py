@@ -324,7 +324,7 @@ def changed(outages: Outages | None, server: int, us: int, kind: int, *, begins:
     if known is None:
         known = replace(Outages.from_columns([], []), source="an open run")
     names = ("server", "start_us", "end_us", "kind", "row")
-    columns: dict[str, AnyArray] = {name: getattr(known, name) for name in names}
+    columns: dict[str, Any] = {name: getattr(known, name) for name in names}
     if begins:
         more = (server, us, NEVER, kind, len(known))
         for (name, column), value in zip(columns.items(), more, strict=True):

@@ -113,7 +113,8 @@ class Easy(NonPreemptive):
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         self.params: dict[str, Any] = {"extra": True, "depth": 1, "backfill": "submit"}
-        self.params |= {"touch": "allowed"} | params
+        self.params["touch"] = "allowed"
+        self.params |= params
         self.margin = 1 if self.params["touch"] == "strict" else 0  # between an end and a start
 
     def reserve(self, engine: Engine, head: Active) -> HeadReservation:

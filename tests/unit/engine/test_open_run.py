@@ -307,7 +307,7 @@ def test_only_jobs_that_wait_or_run_are_cancelled(job):
         run.cancel(job)
     run.cancel(int(run.state.waiting[0]))
     finished = next(job for job in range(80) if job not in {*run.state.waiting, *run.state.running})
-    with pytest.raises(ValueError, match="must be waiting or running"):
+    with pytest.raises(ValueError, match="must be held, waiting or running"):
         run.cancel(finished)
 
 
