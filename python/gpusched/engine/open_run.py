@@ -611,8 +611,8 @@ class Simulation:
         Raises
         ------
         ValueError
-            If the job is not held, waiting or running, or it waits and a scheduler written in Python
-            lacks ``withdraw`` or refuses.
+            If the job is not held, waiting or running, or it waits and a scheduler written in
+            Python lacks ``withdraw`` or refuses.
 
         Examples
         --------
