@@ -117,6 +117,9 @@ def runs_of(
     runs: list[Callable[[Choice], gs.Result]] = [
         partial(lambda chosen, extra: run_choice(chosen, extra), extra=extra) for extra in beside
     ]
+    if value[0] == "touch":  # of times, which drawn ones seldom do
+        jobs = gs.Trace.from_columns([0, 0, 0], [100, 50, 100], [2, 4, 1])
+        runs.append(lambda chosen: gs.simulate(jobs, gs.Cluster.uniform(1, 4), policy=chosen))
     if value == ("restart", "work"):  # refused elsewhere where jobs take turns
         return runs
     if "elastic" in info.flags or info.is_policy:  # or it looks at how fast types are

@@ -373,6 +373,7 @@ def changed_arguments() -> Iterator[tuple[str, Any]]:
         "contention": "shared",
         "seed": 1,
         "outages": gs.Outages.from_columns([0], [1], [2]),
+        "kill_invalid_depend": True,
     }
     for name in inspect.signature(gs.simulate).parameters:
         if name not in DECIDES_NOTHING:
