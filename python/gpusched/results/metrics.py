@@ -538,7 +538,7 @@ row(618, "ettr", "ratio", "higher", "jobs", "effective training time",
     source="Kokolis et al., HPCA 2025, which count the queue.", short="ETTR", kind="percent",
     group="failures", place=390, needs=("failures",))
 row(620, "ettr_queue", "ratio", "higher", "jobs", "effective training time with queue",
-    "As `ettr`, since the submission.", lambda run: _ettr(run, run.trace.submit_us),
+    "The same, with the time since the submission.", lambda run: _ettr(run, run.trace.submit_us),
     definition="sum of g p / (C - r) over sum of g", source="Kokolis et al., HPCA 2025.",
     short="ETTR|with queue", kind="percent", group="failures", place=400, needs=("failures",))
 row(622, "requeues_per_job", "ratio", "lower", "jobs", "requeues per job",

@@ -232,6 +232,30 @@ def test_a_window_cuts_bars_at_its_ends(two_servers):
     assert "From 2 s to 6 s after the first submission; all 2 servers" in caption_of(chart)
 
 
+def test_grey_areas_are_the_times_in_which_servers_are_down(tmp_path):
+    outages = gs.Outages.from_columns(
+        [1, 1, 0, 2, 1],
+        [2, 4, 6, 0, 40],
+        [5, 9, None, 9, 50],
+        ["fail", "drain", "drain", "fail", "fail"],
+    )
+    trace = gs.Trace.from_columns([0, 0, 0, 5], [10, 10, 20, 10], [2, 6, 1, 2])
+    result = gs.simulate(trace, gs.Cluster.uniform(3, 4), policy="fifo-skip", outages=outages)
+    chart = gs.plot.gantt(result, from_s=0, to_s=30, servers=[0, 1])
+    down, jobs = chart.layer
+    assert [(area["server"], area["begin"], area["end"]) for area in bars_of(down)] == [
+        (0, 6, 30), (1, 2, 9),
+    ]  # fmt: skip
+    assert [(area["top"], area["bottom"]) for area in bars_of(down)] == [(0, 1), (1, 2)]
+    assert bars_of(jobs)
+    assert caption_of(chart).endswith("Grey: the server has failed or is drained.")
+    pytest.importorskip("vl_convert")
+    gs.plot.save(chart, tmp_path / "a.svg", width="text")
+    assert 'width="50' in (tmp_path / "a.svg").read_text()
+    without = gs.plot.gantt(result, from_s=30, to_s=31, servers=[1])
+    assert not hasattr(without, "layer")
+
+
 def test_servers_may_be_chosen(two_servers):
     chart = gs.plot.gantt(two_servers, servers=[1])
     assert server_names(chart) == ["1"]

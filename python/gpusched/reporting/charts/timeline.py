@@ -10,6 +10,7 @@ import numpy as np
 from gpusched.base.arrays import AnyArray, Int64
 from gpusched.base.libraries import LazyModule
 from gpusched.base.wording import duration, plural
+from gpusched.model.outages import spans
 from gpusched.reporting.charts.highlights import chosen, comparison_of, marked
 from gpusched.reporting.charts.time_axis import TimeAxis, first_submit_s
 from gpusched.reporting.drawing import palette, style
@@ -144,7 +145,7 @@ def gantt(
         labelExpr=f"'server ' + {shown.tolist()}[floor(datum.value)]", labelOverlap="greedy",
     )  # fmt: skip
     span = alt.Scale(domain=[0, len(shown)], reverse=True, nice=False)
-    chart: alt.Chart = (
+    bars = (
         rows.chart(height=max(160, min(640, 20 * len(shown))))
         .mark_rect(clip=True)
         .encode(
@@ -158,8 +159,43 @@ def gantt(
         .transform_calculate(colour=f"datum.job % {len(palette.JOB_COLOURS)}")
         .add_params(style.shown(labels, first_of(comparison, labels)))
     )  # fmt: skip
+    down = _down(known, shown, (begin_us, end_us), origin_us, axis)
+    chart = alt.layer(down, bars) if down is not None else bars
     caption = _caption(comparison.cluster, shown, begin_s, end_s, why, cut)
+    if down is not None:
+        caption += " Grey: the server has failed or is drained."
     return style.picture(chart, "gantt", "Jobs on GPUs", caption, findings)
+
+
+def _down(
+    known: Mapping[str, Result], shown: Int64, window_us: tuple[int, int], origin_us: int,
+    axis: TimeAxis,
+) -> alt.Chart | None:  # fmt: skip
+    """Draw when servers are down or drained; None if none is in the window."""
+    rows = style.Rows()
+    found = False
+    for label, result in known.items():
+        server, begin_us, end_us = spans(result.cluster, result.outages)
+        place = np.searchsorted(shown, server).clip(max=len(shown) - 1)
+        inside = (begin_us < window_us[1]) & (end_us > window_us[0]) & (shown[place] == server)
+        found |= bool(inside.any())
+        low_us, high_us = (times[inside].clip(*window_us) for times in (begin_us, end_us))
+        rows.add(
+            label, server=server[inside],
+            begin=(low_us - origin_us) / (_US * axis.unit_s),
+            end=(high_us - origin_us) / (_US * axis.unit_s),
+            top=place[inside], bottom=place[inside] + 1,
+        )  # fmt: skip
+    if not found:
+        return None
+    made: alt.Chart = (
+        rows.chart()
+        .mark_rect(clip=True, color=palette.LINE, opacity=0.35)
+        .encode(x="begin:Q", x2="end:Q", y="top:Q", y2="bottom:Q",
+                tooltip=[alt.Tooltip(f"{name}:Q") for name in ("server", "begin", "end")])
+        .transform_filter("datum.policy === shown")
+    )  # fmt: skip
+    return made
 
 
 def first_of(comparison: Comparison, labels: Sequence[str]) -> str:
