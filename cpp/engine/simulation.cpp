@@ -281,6 +281,11 @@ void Simulation::fail_at_the_end_of_time(Time finish) {
 }
 
 void Simulation::change(const Change& change, Time at) {
+  // A run that was over goes on: servers have gone down and come back since then.
+  for (const bool was_over = is_over(); was_over && outages_.next() < at;) {
+    state_.move_to(outages_.next());
+    apply_outages();
+  }
   pending_.changes.push_back(change);
   pending_.at = at;
   look_ahead();

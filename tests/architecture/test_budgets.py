@@ -65,7 +65,7 @@ def num_words_of_pages(_: Path) -> int:
 
 
 BUDGETS: dict[str, tuple[int, Callable[[Path], int]]] = {
-    "lines of C++": (51_652, lambda _: num_lines(CPP_FILES)),
+    "lines of C++": (51_657, lambda _: num_lines(CPP_FILES)),
     "lines of the package": (77_838, lambda _: num_lines(PYTHON_FILES)),
     "lines of the papers": (7_101, lambda _: num_lines(sorted(PAPERS.rglob("*.py")))),
     "statements of the package": (36_391, num_statements),

@@ -625,3 +625,18 @@ def test_changes_of_servers_and_holds_are_saved(tmp_path):
     again.release(2)
     again.run()
     assert again.result().digest == run.result().digest
+
+
+@each("policy", ["fifo", "srtf", "easy"])
+def test_a_run_that_was_over_goes_on_with_the_servers_of_that_time(policy):
+    jobs = gs.Trace.from_columns([0], [10], [8])  # needs both servers
+    outages = gs.Outages.from_columns([0, 1, 1], [20, 20, 50], [30, None, None], ["fail"] * 3)
+    run = gs.Simulation(jobs, gs.Cluster.uniform(2, 4), policy=policy, outages=outages)
+    run.run_until(40)
+    assert run.done
+    run.set(policy="sjf")
+    run.set(policy="fifo")  # no instant lies before
+    run.run()
+    assert run.now == 40
+    assert run.state.free_gpus.tolist() == [4, 0]
+    assert run.result().audit().ok
