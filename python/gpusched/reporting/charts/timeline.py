@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
@@ -50,7 +50,7 @@ def gantt(
     window_s: Window | None = None,
     servers: Sequence[int] | None = None,
     most_bars: int = MOST_BARS,
-) -> alt.Chart:
+) -> alt.Chart | alt.LayerChart:
     """Draw the jobs on each GPU of the servers in a time window, one policy at a time.
 
     Notebooks have a menu of policies. To view whole runs, use Perfetto:
@@ -74,7 +74,7 @@ def gantt(
 
     Returns
     -------
-    altair.Chart
+    altair.Chart or altair.LayerChart
 
     Raises
     ------
@@ -160,9 +160,10 @@ def gantt(
         .add_params(style.shown(labels, first_of(comparison, labels)))
     )  # fmt: skip
     down = _down(known, shown, (begin_us, end_us), origin_us, axis)
-    chart = alt.layer(down, bars) if down is not None else bars
+    chart: alt.Chart | alt.LayerChart = bars
     caption = _caption(comparison.cluster, shown, begin_s, end_s, why, cut)
     if down is not None:
+        chart = cast("alt.LayerChart", alt.layer(down, bars))
         caption += " Grey: the server has failed or is drained."
     return style.picture(chart, "gantt", "Jobs on GPUs", caption, findings)
 
