@@ -94,7 +94,11 @@ def simulate(case: Case) -> gs.Result:
 
 
 def saved(case: Case, path: Path) -> str | None:
-    """Write a case for the replay tool, return its digest; None if it is refused."""
+    """Write a case for the replay tool, return its digest; None if it is refused.
+
+    The tool cannot cancel jobs whose dependencies can never be met: they stay held.
+    """
+    case = replace(case, kill_invalid_depend=False)
     try:
         result = simulate(case)
     except (ValueError, gs.InvariantError):
