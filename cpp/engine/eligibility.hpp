@@ -19,8 +19,8 @@
 namespace gpusched {
 
 /// Jobs that have arrived and are not in the queue: before their eligible time, until others have
-/// started or ended, or because enough tasks of their array are queued or running. It also knows when
-/// users cancel jobs. Times are those of the present instant unless said otherwise.
+/// started or ended, or because enough tasks of their array are queued or running. It also knows
+/// when users cancel jobs.
 class Eligibility {
  public:
   explicit Eligibility(const RunState& state) : state_(state) {}

@@ -85,8 +85,8 @@ class Executor final : public Actions {
   void go_on(JobId job, Time start, Time cost, Time attained, const Allocation& allocation);
   /// The run of the slot has come to its end: its job has done all its work.
   void finish(std::uint32_t id);
-  /// The run of the slot ends now, with work left, and so does its job: it is `cancelled` by its user,
-  /// or `killed` at its time limit.
+  /// The run of the slot ends now, with work left, and so does its job: it is `cancelled` by its
+  /// user, or `killed` at its time limit.
   void stop(std::uint32_t id, Phase phase);
   /// The same because this server fails: the job waits again, unless it has failed too often.
   void interrupt(std::uint32_t id, ServerId server);

@@ -28,10 +28,10 @@
 
 namespace gpusched {
 
-/// Replays the jobs on the cluster, one instant after the other. At each, what happens is applied in
-/// one order, by index within a kind: finishes, kills at limits, cancellations, outages that begin and
-/// those that end, a change of policy, arrivals, releases of held jobs, timers. Then the scheduler is shown what finished and arrived and whether GPUs
-/// were released, and decides once.
+/// Replays the jobs on the cluster, one instant after the other. At each, what happens is applied
+/// in one order, by index within a kind: finishes, kills at limits, cancellations, outages that
+/// begin and those that end, a change of policy, arrivals, releases of held jobs, timers. Then the
+/// scheduler is shown what finished and arrived and whether GPUs were released, and decides once.
 class Simulation {
  public:
   /// How long jobs take. `verify`: after each instant recompute all rates and compare.
@@ -41,10 +41,11 @@ class Simulation {
     bool verify = false;
   };
 
-  /// All arguments outlive the simulation, but for the last two. `outages`: when servers are out of
-  /// use. `kills_impossible`: a job whose dependencies can never be met is cancelled. `snapshot`: null, or where it begins. Then its first decision, at `first` or as something
-  /// happens before, is shown all that waits. Throws InvalidInput if the scheduler, the placement or
-  /// the jobs do not support one of these.
+  /// All arguments outlive the simulation, but for the last three. `outages`: when servers are out
+  /// of use. `kills_impossible`: a job whose dependencies can never be met is cancelled. `snapshot`:
+  /// null, or where it begins. Then its first decision, at `first` or as something happens before,
+  /// is shown all that waits. Throws InvalidInput if the scheduler, the placement or the jobs do not
+  /// support one of these.
   Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& scheduler,
              Placement& placement, const Pacing& pacing, std::uint64_t seed, RunControl& control,
              std::span<const Outage> outages = {}, bool kills_impossible = false,

@@ -586,8 +586,8 @@ class Simulation:
         places = ("held", "waiting", "running")
         if ready.waits and not all(np.array_equal(before[name], after[name]) for name in places):
             raise ValueError(
-                "jobs: the past changes with the new jobs: a dependency of a job that has arrived "
-                f"names one of them, or {ready.spec.policy} is not causal"
+                f"jobs: the past changes with {what}: a dependency of a job that has arrived "
+                f"names a new one, or {ready.spec.policy} is not causal"
             )
         if run.glimpse().digest != self._run.glimpse().digest:
             raise ValueError(
@@ -642,8 +642,8 @@ class Simulation:
         Raises
         ------
         ValueError
-            If there is no such server, the policy or the placement does not support outages, or
-            the predictor learns during the run.
+            If there is no such server, the placement or a policy of the run so far does not
+            support outages, or the predictor learns during the run.
 
         Examples
         --------
@@ -765,7 +765,10 @@ class Simulation:
         self._change_hold(job, HELD)
 
     def release(self, job: int) -> None:
-        """End the hold of a job; its dependencies and the limit of its array still count.
+        """Make a job that is not in the queue yet eligible at the first instant not yet processed.
+
+        That ends a :meth:`hold`, and an ``eligible_s`` that is later. Its dependencies and the
+        limit of its array still count.
 
         Returns
         -------

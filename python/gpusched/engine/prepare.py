@@ -77,8 +77,6 @@ def described(
         See :func:`gpusched.model.outages.core_outages`; None: no outage.
     """
     limit: dict[str, Any] = {} if max_intervals is None else {"max_intervals": max_intervals}
-    if kill_invalid_depend:
-        limit["kill_invalid_depend"] = True
     return _core.RunDescription(
         policy=policy.native,
         policy_values=policy.parameters,
@@ -91,6 +89,7 @@ def described(
         contention_values=contention.core_values(),
         seed=seed,
         verify=verify,
+        kill_invalid_depend=kill_invalid_depend,
         **limit,
         **(outages or {}),
     )

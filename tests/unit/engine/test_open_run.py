@@ -613,6 +613,20 @@ def test_a_job_that_is_held_and_released_is_eligible_then():
         run.hold(0)
 
 
+def test_a_release_ends_a_later_eligible_time_but_no_dependency():
+    jobs = gs.Trace.from_columns(
+        [0, 0, 0], [50, 50, 50], [1, 1, 1], eligible_s=[np.nan, 900, 900],
+        dependency=["", "", "afterany:0"],
+    )  # fmt: skip
+    run = gs.Simulation(jobs, gs.Cluster.uniform(1, 4), policy="fifo")
+    run.run_until(20)
+    run.release(1)
+    run.release(2)
+    run.run()
+    assert run.result().jobs.start_s.tolist() == [0, 20, 50]
+    assert run.result().audit().ok
+
+
 def test_changes_of_servers_and_holds_are_saved(tmp_path):
     run = gs.Simulation(three_jobs(), gs.Cluster.uniform(2, 4), policy="fifo")
     run.hold(2)
