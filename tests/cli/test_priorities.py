@@ -44,7 +44,7 @@ def test_other_commands_have_the_option_too(gpusched_json, jobs_csv):
     more = (*ASKED[2:], "--priority-age", "0.1")
     rows = gpusched_json("compare", jobs_csv, *more, "-p", "fifo,easy")["results"]
     assert [row["digest"] for row in rows if row["policy"] == "fifo"] == [aged.digest]
-    answer = gpusched_json("whatif", jobs_csv, *more, "-p", "fifo", "--change", "load=*1.5")
+    answer = gpusched_json("whatif", jobs_csv, *more, "--base", "fifo", "--change", "load=*1.5")
     assert answer["base"]["mean_wait_s"] == aged.metric("mean_wait_s")
     generated = ("--servers", 4, "--jobs", 50, "--seeds", 2, "-p", "sjf")
     seeds = gpusched_json("compare", *generated, "--priority-age", "1h")["runs"]

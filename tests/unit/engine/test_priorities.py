@@ -191,6 +191,23 @@ def test_every_run_of_a_study_has_the_option():
     assert "priority_age_s" not in gs.Study.of(of_file).to_toml()
 
 
+def test_a_study_leaves_columns_out():
+    study: dict[str, Any] = {
+        "name": "left-out", "clusters": [ONE], "warm_up_s": 0, "policies": ["fifo"],
+        "traces": [
+            {"trace": JOBS, "label": "all"},
+            {"trace": JOBS, "label": "less", "filter": "priority > 1", "ignore": ["priority"]},
+            {"trace": JOBS, "label": "plain", "ignore": ["priority"]},
+        ],
+    }  # fmt: skip
+    found = gs.sweep(gs.Study.of(study)).runs
+    expected = [simulated().digest, simulated(PLAIN[2:].rebased()).digest, simulated(PLAIN).digest]
+    assert found["digest"].to_list() == expected
+    wrong = {**study, "traces": [{"trace": JOBS, "ignore": ["priorty"]}]}
+    with pytest.raises(ValueError, match="ignore: unknown column 'priorty'; did you mean 'priori"):
+        gs.Study.of(wrong)
+
+
 def test_comparisons_and_changes_have_the_option():
     compared = gs.compare(JOBS, ONE, ["fifo", "srtf"], priority_age_s=0.2)
     for policy, result in compared.results.items():
