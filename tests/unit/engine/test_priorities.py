@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 import gpusched as gs
+from gpusched.results.run_remarks import of_results
 from gpusched.traces.job_columns import precedence_of
 from tests.each import each
 
@@ -92,7 +93,7 @@ def test_what_does_not_use_priorities_says_so():
     assert result.digest == simulated(PLAIN, policy="a-srpt").digest
     assert "priorit" not in str(simulated(PLAIN, policy="a-srpt").warnings)
     assert "priorit" not in str(simulated().warnings)
-    told = gs.compare(JOBS, ONE, ["fifo", "a-srpt"]).warnings
+    told = of_results(gs.compare(JOBS, ONE, ["fifo", "a-srpt"]).results)
     assert told.count("policy=a-srpt does not use priorities") == 1
 
 
