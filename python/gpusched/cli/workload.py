@@ -28,6 +28,7 @@ from gpusched.cli.options import (
 from gpusched.engine.type_speeds import say_run_times
 from gpusched.model.cluster import Cluster
 from gpusched.model.profiles import JobProfile
+from gpusched.traces.checked_columns import left_out
 from gpusched.traces.cluster_sizing import assumed_cluster, types_named
 from gpusched.traces.workload import Trace, with_limits
 
@@ -52,13 +53,14 @@ class Workload(msgspec.Struct, frozen=True):
 
 
 def read_jobs(paths: Sequence[Path], options: WorkloadOptions, seed: int = 0) -> Trace:
-    """Read trace files, select the requested part, and remark on unused columns.
+    """Read trace files, select the requested part and columns, and remark on unused columns.
 
     The first submission of the part is second 0, as in a whole file.
     """
     from gpusched.traces.job_columns import unused
     from gpusched.traces.reading import read_quietly
 
+    ignored = left_out("--ignore", options.ignore or ())
     typed, columns = options.format_options, options.columns
     files = [sys.stdin.buffer if str(path) == _STDIN else path for path in paths]
     before = trace = read_quietly(
@@ -82,6 +84,7 @@ def read_jobs(paths: Sequence[Path], options: WorkloadOptions, seed: int = 0) ->
     if options.sample is not None:
         trace = trace.sample(options.sample, seed).rebased()
         how["--sample"] = f"{options.sample:g}"
+    trace = trace.with_columns(**ignored) if ignored else trace
     if how:
         remark([_left(before, trace, how)], style="yellow")
     return trace if options.jobs is None else trace.head(options.jobs)

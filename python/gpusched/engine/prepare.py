@@ -38,6 +38,7 @@ from gpusched.model.outages import Outages, core_outages, outage_remarks
 from gpusched.plugins.identity import PythonObject, identify
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.results.result import Result
+from gpusched.results.run_remarks import no_priorities
 from gpusched.schedules.schedule import Schedule, StoredSchedule
 from gpusched.specs.case import (
     TRUTH,
@@ -50,7 +51,7 @@ from gpusched.specs.case import (
 )
 from gpusched.specs.fingerprints import fingerprint
 from gpusched.specs.run_spec import OutageSource, RunSpec, TraceSource
-from gpusched.traces.job_columns import NOT_GIVEN
+from gpusched.traces.job_columns import NOT_GIVEN, precedence_of
 from gpusched.traces.workload import Trace
 
 if TYPE_CHECKING:
@@ -291,6 +292,7 @@ class Ready:
         seed: int = 0,
         outages: Outages | None = None,
         kill_invalid_depend: bool = False,
+        priority_age_s: float | None = None,
         verify: bool = False,
         max_intervals: int | None = None,
     ) -> None:
@@ -337,6 +339,7 @@ class Ready:
             python=tuple(thing for thing in known if thing is not None),
             outages=OutageSource.of(outages),
             kill_invalid_depend=bool(kill_invalid_depend),
+            priority_age_s=msgspec.UNSET if priority_age_s is None else priority_age_s,
         )
         self.servers = core_cluster(cluster)
         self._take_jobs()
@@ -347,7 +350,11 @@ class Ready:
         held = holds_of(self.trace)
         self.waits = held is not None and bool(held.columns)
         self._unmet = () if held is None else held.remarks
-        reads: Any = {"uses_estimates": self.policy.has("estimate"), "speed": self.speed.name}
+        reads: Any = {
+            "uses_estimates": self.policy.has("estimate"),
+            "speed": self.speed.name,
+            "priority_age_s": self.spec.priority_age_s or None,
+        }
         if self.learner is None:
             self.jobs = job_table(self.trace, self.spec.cluster, self.predicted, **reads)
         else:  # it writes into the columns during the run
@@ -437,8 +444,17 @@ class Ready:
             prediction=report,
             outages=self.outages,
             is_partial=is_partial,
-            remarks=(*self._unread, *self._unmet, *self._outlasts(schedule)),
-        )
+            remarks=(
+                *self._unread, *self._unmet, *self._unranked(schedule), *self._outlasts(schedule),
+            ),
+        )  # fmt: skip
+
+    def _unranked(self, schedule: Any) -> list[str]:
+        """Warn about a policy that does not look at the priorities of the jobs."""
+        if getattr(schedule, "uses_precedence", True):
+            return []
+        ranks = precedence_of(self.trace, self.spec.priority_age_s or None)
+        return [] if ranks is None else [no_priorities(self.spec.policy)]
 
     def _outlasts(self, schedule: Schedule) -> list[str]:
         """Warn about a run that is longer than the time for which its failures were drawn."""

@@ -27,7 +27,7 @@ from gpusched.plugins.policy import (
 from gpusched.plugins.registry import has_flag_of, speeds
 from gpusched.specs.run_spec import RunSpec
 from gpusched.traces.checked_columns import NOT_GIVEN
-from gpusched.traces.job_columns import HOLDS, JOB_COLUMNS, is_blank
+from gpusched.traces.job_columns import HOLDS, JOB_COLUMNS, is_blank, precedence_of
 from gpusched.traces.model_columns import demand_columns, model_columns, types_of_own_width
 from gpusched.traces.workload import Trace
 
@@ -160,6 +160,7 @@ def job_columns(
     speed: str = "fixed",
     fills_estimates: bool = True,
     holds: bool = False,
+    priority_age_s: float | None = None,
 ) -> dict[str, Any]:
     """Return the arguments of the core's job table for this run.
 
@@ -178,6 +179,8 @@ def job_columns(
         Whether true run times replace missing estimates; if not, they stay -1.
     holds
         Whether to include what holds jobs back or cancels them, as for whole runs.
+    priority_age_s
+        As for :func:`gpusched.simulate`.
 
     Raises
     ------
@@ -206,6 +209,7 @@ def job_columns(
         type_set, masks = types_of_own_width(trace, cluster, models, masks)
     known = {
         **_own_columns(trace),
+        "precedence": precedence_of(trace, priority_age_s),
         "predicted_us": predicted_us,
         "estimate_us": estimate_us if uses_estimates else None,
         "type_set": type_set,
@@ -286,6 +290,7 @@ def save_case(
         uses_estimates=policy.has("estimate"),
         speed=speed.name,
         holds=True,
+        priority_age_s=spec.priority_age_s or None,
     )
     servers = cluster.core_columns()
     parts = [struct.pack("<Q", spec.seed)]
@@ -364,6 +369,7 @@ def job_table(
     *,
     uses_estimates: bool,
     speed: str = "fixed",
+    priority_age_s: float | None = None,
 ) -> _core.JobTable:
     """Return the core's view of a run's jobs; arguments and errors as for ``job_columns``.
 
@@ -372,13 +378,19 @@ def job_table(
     # Models and sets of GPU types depend on the cluster.
     is_plain = trace.type_set is None and has_flag_of("speed", speed, "steady")
     uses_estimates = uses_estimates and trace.estimate_us is not None
-    key = (predicted, uses_estimates, speed, None if is_plain else cluster)
+    key = (predicted, uses_estimates, speed, priority_age_s, None if is_plain else cluster)
     return _tables.of(
         trace,
         key,
         lambda: _core.JobTable(
             **job_columns(
-                trace, cluster, predicted, uses_estimates=uses_estimates, speed=speed, holds=True
+                trace,
+                cluster,
+                predicted,
+                uses_estimates=uses_estimates,
+                speed=speed,
+                holds=True,
+                priority_age_s=priority_age_s,
             )
         ),
     )

@@ -668,6 +668,8 @@ def _names(plan: Plan) -> list[str]:
     common: list[Any] = ["gpusched run 1", _core.__version__, code_digest()]
     common += [study.warm_up_cut, study.tail_s, _metric_content(study)]
     common += ["kill_invalid_depend"] if study.kill_invalid_depend else []
+    age_s = study.priority_age_s
+    common += [] if age_s is None else ["priority_age_s", float(age_s)]
     begun = hashlib.sha256(msgspec.json.encode(common))
     clusters = list(map(_cluster_content, plan.clusters))
     of_choice: dict[tuple[int, int, tuple[int, ...]], bytes] = {}
@@ -794,6 +796,8 @@ def jobs_of(
         trace = trace.filter(entry.filter).rebased()
     if entry.sample is not None:
         trace = trace.sample(entry.sample, recipe.seed).rebased()
+    if entry.ignore:
+        trace = trace.with_columns(**dict.fromkeys(entry.ignore))
     if source is not None and recipe.jobs is not None:
         trace = trace.head(recipe.jobs)
     is_cut = recipe.window is not None or entry.filter is not None or entry.sample is not None

@@ -19,6 +19,7 @@ from gpusched.base.suggest import nearest, with_nearest_field
 from gpusched.base.units import seconds_of, share_of
 from gpusched.model.cluster import Cluster, Domain, ServerGroup
 from gpusched.results.run_window import RunWindow
+from gpusched.traces.checked_columns import left_out
 
 Part = TypeVar("Part")
 
@@ -140,6 +141,8 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     filter, sample
         Condition of :meth:`gpusched.Trace.filter`, and share of :meth:`gpusched.Trace.sample`,
         drawn with the seed of the run.
+    ignore
+        Optional columns to leave out, after the filter: ``["priority"]``.
     profiles, throughputs, deadlines
         Data added to jobs: ``"zoo"`` or a file of profiles, a file of throughputs, options of
         :meth:`gpusched.Trace.with_deadlines`; all drawn with the seed of the run, unless
@@ -170,6 +173,7 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     windows: tuple[TraceWindow, ...] = ()
     filter: str | None = None
     sample: float | None = None
+    ignore: tuple[str, ...] = ()
     profiles: str | None = None
     throughputs: str | None = None
     deadlines: dict[str, Any] | None = None
@@ -212,6 +216,7 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
                 check_positive(name, getattr(self, name))
         if self.sample is not None and not 0 < self.sample <= 1:
             raise ValueError(f"sample: {self.sample!r} must be positive and at most 1")
+        left_out("ignore", self.ignore)
         for name in ("loads", "windows", "jobs"):
             values = getattr(self, name)
             if isinstance(values, tuple) and len({*map(str, values)}) < len(values):
@@ -403,7 +408,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         As for ``Result.summary``; ``warm_up_s`` replaces ``warm_up``.
     max_intervals
         As for :func:`gpusched.simulate`, for each run; not part of the names of runs.
-    kill_invalid_depend
+    kill_invalid_depend, priority_age_s
         As for :func:`gpusched.simulate`, for each run.
     parameters
         Further axes, see :class:`ParameterAxis`.
@@ -448,6 +453,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     tail_s: float | None = None
     max_intervals: int | None = None
     kill_invalid_depend: bool = False
+    priority_age_s: float | None = None
     parameters: tuple[ParameterAxis, ...] = ()
     zip: tuple[tuple[str, ...], ...] = ()
     runs: tuple[dict[str, Any], ...] = ()
@@ -466,6 +472,8 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         if len({*self.seeds}) < len(self.seeds):
             raise ValueError(f"seeds: one is listed twice in {list(self.seeds)}")
         RunWindow.of(self.warm_up_s, self.tail_s)
+        if self.priority_age_s is not None:
+            check_positive("priority_age_s", self.priority_age_s)
         if self.warm_up_s is not None and self.warm_up != WARM_UP:
             raise ValueError("warm_up, warm_up_s: give at most one of them")
         if not isinstance(self.warm_up, str):
