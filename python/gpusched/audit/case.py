@@ -421,6 +421,22 @@ class Case(LoggedRun):
         return Occupancy(self.rows, self.servers.gpus)
 
     @kept
+    def precedence(self) -> Int64 | None:
+        """The place of each job of the trace in list-like policies before their keys.
+
+        The lower goes first; None: all are alike.
+        """
+        priority, nice = self.trace.priority, getattr(self.trace, "nice", None)
+        known = (0.0 if of is None else np.nan_to_num(of) for of in (priority, nice))
+        points = np.broadcast_to(next(known) - next(known), self.num_jobs)
+        age_s = getattr(self.spec, "priority_age_s", None)
+        late: AnyArray = -points
+        if age_s is not None:
+            late = self.trace.submit_us - np.rint(points * (age_s * 1e6)).astype(np.int64)
+        values, place = np.unique(late, return_inverse=True)
+        return place.astype(np.int64) if len(values) > 1 else None
+
+    @kept
     def predicted_us(self) -> Int64 | None:
         """The run times that policies see, at least a microsecond; None if unknown."""
         column = getattr(self.trace, self.flags.predicted) if self.flags.predicted else None
