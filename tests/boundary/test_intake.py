@@ -44,6 +44,7 @@ MAY_MISS = (
     "estimate_s", "predicted_s", "source_wait_s", "gpu_share", "cpu", "memory_gib", "deadline_s",
     "value", "min_gpus", "max_gpus", "time_limit_s", "eligible_s", "priority", "gpus_per_node",
     "checkpoint_every_s", "checkpoint_write_s", "max_requeues", "cancel_at_s", "array_limit",
+    "nice",
 )  # fmt: skip
 
 Container = Callable[[list[Any]], Any]

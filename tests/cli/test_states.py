@@ -127,15 +127,20 @@ def test_a_file_that_is_cut_short_is_refused(path, length):
 def test_columns_that_no_policy_uses_are_remarked_if_they_say_something(
     command, tmp_path, gpusched
 ):
-    excerpt = state_formats()["kueue"].excerpt()["kueue.json"]
-    for text, is_told in (
-        (excerpt, False),
-        (excerpt.replace(b'"maxim', b'"priority":1,"maxim'), True),
-    ):
-        (tmp_path / "kueue.json").write_bytes(text)
-        done = gpusched(*command.split(), "--state", tmp_path / "kueue.json")
+    queue, sinfo = state_formats()["slurm"].excerpt().items()
+    (tmp_path / sinfo[0]).write_bytes(sinfo[1])
+    for column, told in ((b"", ""), (b'"priority": 7, ', ""), (b'"qos": "x", ', ", qos")):
+        (tmp_path / queue[0]).write_bytes(queue[1].replace(b'"job_id"', column + b'"job_id"', 1))
+        done = gpusched(
+            *command.split(), "--state", tmp_path / queue[0], "--state", tmp_path / sinfo[0]
+        )
         assert done.exit_code == 0, done.stderr
-        assert ("columns kept, but used by no policy: priority\n" in done.stderr) == is_told
+        said = f"columns kept, but used by no policy: partition, account{told}\n"
+        assert said in done.stderr
+    excerpt = state_formats()["kueue"].excerpt()["kueue.json"]
+    (tmp_path / "kueue.json").write_bytes(excerpt.replace(b'"maxim', b'"priority":1,"maxim'))
+    done = gpusched(*command.split(), "--state", tmp_path / "kueue.json")
+    assert "columns kept" not in done.stderr
 
 
 def test_mistakes_are_one_line(path, gpusched):

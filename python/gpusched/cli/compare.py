@@ -241,6 +241,7 @@ def _over_seeds(
             "tail_s": how.tail,
             "max_intervals": how.max_intervals,
             "kill_invalid_depend": how.kill_invalid_depend,
+            "priority_age_s": how.priority_age,
         }
     )
     prepare_folder(

@@ -189,6 +189,11 @@ class WorkloadOptions:
         "Offered load (the jobs' GPU time over the cluster's), such as 0.9 or 90%; rescales the "
         f"gaps between arrivals. Default: as in TRACE; {MAX_LOAD} without TRACE.", parser=share_of,
     )  # fmt: skip
+    ignore: list[str] | None = in_panel(
+        WORKLOAD, "COLUMN", None,
+        "Column of TRACE to leave out, such as [bold]priority[/], after --filter. "
+        "May be repeated.",
+    )  # fmt: skip
     restart: float | None = in_panel(
         WORKLOAD, "TIME", None,
         "Restart cost of each job after a preemption, such as [bold]60s[/]; replaces the column "
@@ -296,7 +301,9 @@ class WorkloadOptions:
         """The error for options that only a file can have; empty if none is given."""
         if self.format is not None or self.columns or self.format_options.keys() - {"model"}:
             return "--format, --column and --option (except model): need a TRACE"
-        names = ("member", "max_bytes", "since", "until", "filter", "reference_type", "sample")
+        names = (
+            "member", "max_bytes", "since", "until", "filter", "ignore", "reference_type", "sample",
+        )  # fmt: skip
         for name in names:
             if getattr(self, name) is not None:
                 said = {"since": "from", "until": "to"}.get(name, name).replace("_", "-")
@@ -492,6 +499,11 @@ class RunOptions:
         RUN,
         "Cancel jobs whose dependencies can never be met; else they stay held.",
     )
+    priority_age: float | None = in_panel(
+        RUN, "TIME", None,
+        "Wait that is worth one point of the column priority, such as [bold]1h[/]. Default: "
+        "priorities are strict.", parser=seconds_of,
+    )  # fmt: skip
     warm_up: float | None = in_panel(
         RUN, "TIME", None,
         "Warm-up, such as [bold]1d[/]: metrics exclude jobs submitted in it, and its GPU time. "
@@ -506,8 +518,9 @@ class RunOptions:
     @property
     def settings(self) -> dict[str, Any]:
         """The arguments for public functions, except the speed."""
-        kills = {"kill_invalid_depend": True} if self.kill_invalid_depend else {}
-        return kills | {
+        own: dict[str, Any] = {"kill_invalid_depend": True} if self.kill_invalid_depend else {}
+        own |= {} if self.priority_age is None else {"priority_age_s": self.priority_age}
+        return own | {
             "placement": self.placement,
             "predictor": self.predictor,
             "contention": self.contention,
@@ -553,6 +566,10 @@ class RunOptions:
         if paces.has("profiles") and workload.profiles is None:
             raise ValueError(f"--speed {paces}: needs --profiles FILE, or --profiles {ZOO}")
         return speed
+
+
+WHOLE_RUNS: Final = ("max_intervals", "kill_invalid_depend", "priority_age")
+"""Options that a search over many runs does not have."""
 
 
 @dataclass(frozen=True)

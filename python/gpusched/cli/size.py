@@ -17,6 +17,7 @@ from gpusched.cli.options import (
     CLUSTER,
     FILES,
     RUN,
+    WHOLE_RUNS,
     ClusterOptions,
     RunOptions,
     Shown,
@@ -93,7 +94,7 @@ def size(
         RUN, "NAME[:KEY=VALUE,...]", POLICY, "Policy; see [bold]gpusched policies[/].",
         names=("--policy", "-p"),
     ),
-    how: Annotated[RunOptions, without("max_intervals", "kill_invalid_depend")],
+    how: Annotated[RunOptions, without(*WHOLE_RUNS)],
     out: Path = folder(Path("gpusched-size"), "size.html: the chart and all runs."),
     shown: Shown,
 ) -> None:  # fmt: skip

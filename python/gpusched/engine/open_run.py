@@ -169,7 +169,7 @@ class Simulation:
     trace, cluster, policy, placement, predictor, speed, contention, seed, outages
         As for :func:`simulate`. ``auto`` decides by the jobs of ``trace``: if all of them have
         estimates, jobs submitted later need them, too; name ``oracle`` otherwise.
-    kill_invalid_depend, verify, max_intervals
+    kill_invalid_depend, priority_age_s, verify, max_intervals
         As for :func:`simulate`.
 
     Attributes
@@ -209,13 +209,15 @@ class Simulation:
         seed: int = 0,
         outages: Outages | None = None,
         kill_invalid_depend: bool = False,
+        priority_age_s: float | None = None,
         verify: bool = False,
         max_intervals: int | None = None,
     ) -> None:
         ready = Ready(
             trace, cluster, policy=policy, placement=placement, predictor=predictor, speed=speed,
             contention=contention, seed=seed, outages=outages,
-            kill_invalid_depend=kill_invalid_depend, verify=verify, max_intervals=max_intervals,
+            kill_invalid_depend=kill_invalid_depend, priority_age_s=priority_age_s, verify=verify,
+            max_intervals=max_intervals,
         )  # fmt: skip
         warn(ready.remarks, stacklevel=2)
         self._stand(Course(ready.untouched()), ready, *opened(ready))

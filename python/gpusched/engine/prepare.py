@@ -291,6 +291,7 @@ class Ready:
         seed: int = 0,
         outages: Outages | None = None,
         kill_invalid_depend: bool = False,
+        priority_age_s: float | None = None,
         verify: bool = False,
         max_intervals: int | None = None,
     ) -> None:
@@ -337,6 +338,7 @@ class Ready:
             python=tuple(thing for thing in known if thing is not None),
             outages=OutageSource.of(outages),
             kill_invalid_depend=bool(kill_invalid_depend),
+            priority_age_s=msgspec.UNSET if priority_age_s is None else priority_age_s,
         )
         self.servers = core_cluster(cluster)
         self._take_jobs()
@@ -347,7 +349,11 @@ class Ready:
         held = holds_of(self.trace)
         self.waits = held is not None and bool(held.columns)
         self._unmet = () if held is None else held.remarks
-        reads: Any = {"uses_estimates": self.policy.has("estimate"), "speed": self.speed.name}
+        reads: Any = {
+            "uses_estimates": self.policy.has("estimate"),
+            "speed": self.speed.name,
+            "priority_age_s": self.spec.priority_age_s or None,
+        }
         if self.learner is None:
             self.jobs = job_table(self.trace, self.spec.cluster, self.predicted, **reads)
         else:  # it writes into the columns during the run

@@ -371,6 +371,7 @@ def _course(
         seed=spec.seed,
         outages=outages,
         kill_invalid_depend=bool(spec.kill_invalid_depend),
+        priority_age_s=spec.priority_age_s or None,
         verify=header.verify,
         max_intervals=header.max_intervals,
     )

@@ -42,6 +42,7 @@ def simulate(
     seed: int = 0,
     outages: Outages | None = None,
     kill_invalid_depend: bool = False,
+    priority_age_s: float | None = None,
     verify: bool = False,
     max_intervals: int | None = None,
     progress: OnProgress | None = None,
@@ -79,6 +80,9 @@ def simulate(
         the start. None: never.
     kill_invalid_depend
         Whether to cancel jobs whose ``dependency`` can never be met; else they stay held.
+    priority_age_s
+        The wait since the submission, in seconds, that is worth one point of ``priority``; more
+        than 0. None: priorities are strict.
     verify
         Let the core recompute all rates after each instant and compare them bit by bit with its
         own: slow, for finding faults. Only speeds other than ``"fixed"`` have rates.
@@ -133,7 +137,8 @@ def simulate(
     ready = Ready(
         trace, cluster, policy=policy, placement=placement, predictor=predictor, speed=speed,
         contention=contention, seed=seed, outages=outages,
-        kill_invalid_depend=kill_invalid_depend, verify=verify, max_intervals=max_intervals,
+        kill_invalid_depend=kill_invalid_depend, priority_age_s=priority_age_s, verify=verify,
+        max_intervals=max_intervals,
     )  # fmt: skip
     warn(ready.remarks, stacklevel=2)
     return _told(ready.run(progress, stop))
@@ -225,6 +230,7 @@ def run(
         seed=spec.seed,
         outages=outages,
         kill_invalid_depend=bool(spec.kill_invalid_depend),
+        priority_age_s=spec.priority_age_s or None,
         verify=verify,
         max_intervals=max_intervals,
     )

@@ -6,16 +6,18 @@ import hashlib
 import os
 import struct
 from collections.abc import Callable
+from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from gpusched import _core
-from gpusched.base.arrays import AnyArray, Float64, read_only
+from gpusched.base.arrays import AnyArray, Float64, Int32, read_only
 from gpusched.base.labels import Labels
 from gpusched.base.memo import Memo
 from gpusched.base.replacing import write_bytes
+from gpusched.base.ticks import MAX_HORIZON_US, US_PER_S
 from gpusched.model.cluster import Cluster
 from gpusched.plugins.policy import (
     Choice,
@@ -160,6 +162,7 @@ def job_columns(
     speed: str = "fixed",
     fills_estimates: bool = True,
     holds: bool = False,
+    priority_age_s: float | None = None,
 ) -> dict[str, Any]:
     """Return the arguments of the core's job table for this run.
 
@@ -178,6 +181,8 @@ def job_columns(
         Whether true run times replace missing estimates; if not, they stay -1.
     holds
         Whether to include what holds jobs back or cancels them, as for whole runs.
+    priority_age_s
+        As for :func:`gpusched.simulate`.
 
     Raises
     ------
@@ -206,6 +211,7 @@ def job_columns(
         type_set, masks = types_of_own_width(trace, cluster, models, masks)
     known = {
         **_own_columns(trace),
+        "precedence": precedence_of(trace, priority_age_s),
         "predicted_us": predicted_us,
         "estimate_us": estimate_us if uses_estimates else None,
         "type_set": type_set,
@@ -231,6 +237,30 @@ def _own_columns(trace: Trace) -> dict[str, Any]:
         if column.per == "job" and column.name not in (*_MODELS, *_HELD_BY, "array")
     }
     return {name: None if is_blank(name, values) else values for name, values in own.items()}
+
+
+def precedence_of(trace: Trace, age_s: float | None = None) -> Int32 | None:
+    """Return the rank of each job by its priority, 0 first; None if all are equal.
+
+    Parameters
+    ----------
+    age_s
+        The wait that is worth one point of priority, seconds: the rank is that of the submission,
+        this much earlier per point. None: priorities are strict.
+    """
+    if age_s is None and trace.priority is None and trace.nice is None:
+        return None
+    points = np.zeros(len(trace))
+    points = points if trace.priority is None else points + trace.priority
+    points = points if trace.nice is None else points - trace.nice
+    values, index = np.unique(-points, return_inverse=True)
+    if age_s is not None:
+        each = Fraction(age_s) * US_PER_S  # exact, as products of floats may tie or swap jobs
+        later_us = [round(Fraction(value) * each) for value in values.tolist()]
+        is_small = max(map(abs, later_us)) < MAX_HORIZON_US
+        kept = np.array(later_us, np.int64 if is_small else object)
+        values, index = np.unique(trace.submit_us + kept[index], return_inverse=True)
+    return None if len(values) == 1 else index.astype(np.int32)
 
 
 def holds_of(trace: Trace) -> Holds | None:
@@ -286,6 +316,7 @@ def save_case(
         uses_estimates=policy.has("estimate"),
         speed=speed.name,
         holds=True,
+        priority_age_s=spec.priority_age_s or None,
     )
     servers = cluster.core_columns()
     parts = [struct.pack("<Q", spec.seed)]
@@ -364,6 +395,7 @@ def job_table(
     *,
     uses_estimates: bool,
     speed: str = "fixed",
+    priority_age_s: float | None = None,
 ) -> _core.JobTable:
     """Return the core's view of a run's jobs; arguments and errors as for ``job_columns``.
 
@@ -372,13 +404,19 @@ def job_table(
     # Models and sets of GPU types depend on the cluster.
     is_plain = trace.type_set is None and has_flag_of("speed", speed, "steady")
     uses_estimates = uses_estimates and trace.estimate_us is not None
-    key = (predicted, uses_estimates, speed, None if is_plain else cluster)
+    key = (predicted, uses_estimates, speed, priority_age_s, None if is_plain else cluster)
     return _tables.of(
         trace,
         key,
         lambda: _core.JobTable(
             **job_columns(
-                trace, cluster, predicted, uses_estimates=uses_estimates, speed=speed, holds=True
+                trace,
+                cluster,
+                predicted,
+                uses_estimates=uses_estimates,
+                speed=speed,
+                holds=True,
+                priority_age_s=priority_age_s,
             )
         ),
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from gpusched.base.field_checks import check_positive
 from gpusched.base.files import decode_toml, naming, toml_value
 from gpusched.base.memo import Memo
 from gpusched.model.cluster import Cluster
@@ -105,6 +106,9 @@ class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kill_invalid_depend
         Whether jobs whose dependencies can never be met are cancelled; unset, and not written, if
         not.
+    priority_age_s
+        The wait that is worth one point of priority, seconds; unset, and not written, if priorities
+        are strict.
     """
 
     policy: str
@@ -119,10 +123,14 @@ class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     python: tuple[PythonObject, ...] = ()
     outages: OutageSource | msgspec.UnsetType = msgspec.UNSET
     kill_invalid_depend: bool | msgspec.UnsetType = msgspec.UNSET
+    priority_age_s: float | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         if not self.kill_invalid_depend:  # equal specifications, however written
             msgspec.structs.force_setattr(self, "kill_invalid_depend", msgspec.UNSET)
+        if self.priority_age_s is not msgspec.UNSET:
+            age_s = check_positive("priority_age_s", self.priority_age_s)
+            msgspec.structs.force_setattr(self, "priority_age_s", age_s)
         for name in ("policy", "placement", "predictor", "speed", "contention"):
             if not getattr(self, name):
                 raise ValueError(f"{name}: must not be empty")

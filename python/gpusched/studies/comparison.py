@@ -70,6 +70,7 @@ def compare(
     seed: int = 0,
     outages: Outages | None = None,
     kill_invalid_depend: bool = False,
+    priority_age_s: float | None = None,
     warm_up_s: float | None = None,
     tail_s: float | None = None,
     threads: int | None = None,
@@ -92,7 +93,7 @@ def compare(
     placement, predictor, speed, contention, seed, outages, verify, max_intervals
         As for :func:`gpusched.simulate`, the same for all; each run has its own copy of a
         placement written in Python.
-    kill_invalid_depend
+    kill_invalid_depend, priority_age_s
         As for :func:`gpusched.simulate`.
     warm_up_s, tail_s
         Measure a part of each run, as :meth:`gpusched.Result.summary` does: every table,
@@ -158,6 +159,7 @@ def compare(
             seed=seed,
             outages=outages,
             kill_invalid_depend=kill_invalid_depend,
+            priority_age_s=priority_age_s,
             verify=verify,
             max_intervals=max_intervals,
             progress=None if watched is None else partial(watched.note, label),

@@ -689,7 +689,7 @@ class Scenario:
         As for :func:`gpusched.simulate`.
     mtbf_s, repair_s
         Mean times of failures to draw; None: none are drawn.
-    kill_invalid_depend
+    kill_invalid_depend, priority_age_s
         As for :func:`gpusched.simulate`.
     """
 
@@ -705,6 +705,7 @@ class Scenario:
     mtbf_s: float | None = None
     repair_s: float = REPAIR_S
     kill_invalid_depend: bool = False
+    priority_age_s: float | None = None
 
     def run(self) -> Result:
         """Simulate it."""

@@ -668,6 +668,8 @@ def _names(plan: Plan) -> list[str]:
     common: list[Any] = ["gpusched run 1", _core.__version__, code_digest()]
     common += [study.warm_up_cut, study.tail_s, _metric_content(study)]
     common += ["kill_invalid_depend"] if study.kill_invalid_depend else []
+    age_s = study.priority_age_s
+    common += [] if age_s is None else ["priority_age_s", float(age_s)]
     begun = hashlib.sha256(msgspec.json.encode(common))
     clusters = list(map(_cluster_content, plan.clusters))
     of_choice: dict[tuple[int, int, tuple[int, ...]], bytes] = {}

@@ -403,7 +403,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         As for ``Result.summary``; ``warm_up_s`` replaces ``warm_up``.
     max_intervals
         As for :func:`gpusched.simulate`, for each run; not part of the names of runs.
-    kill_invalid_depend
+    kill_invalid_depend, priority_age_s
         As for :func:`gpusched.simulate`, for each run.
     parameters
         Further axes, see :class:`ParameterAxis`.
@@ -448,6 +448,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     tail_s: float | None = None
     max_intervals: int | None = None
     kill_invalid_depend: bool = False
+    priority_age_s: float | None = None
     parameters: tuple[ParameterAxis, ...] = ()
     zip: tuple[tuple[str, ...], ...] = ()
     runs: tuple[dict[str, Any], ...] = ()
@@ -466,6 +467,8 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         if len({*self.seeds}) < len(self.seeds):
             raise ValueError(f"seeds: one is listed twice in {list(self.seeds)}")
         RunWindow.of(self.warm_up_s, self.tail_s)
+        if self.priority_age_s is not None:
+            check_positive("priority_age_s", self.priority_age_s)
         if self.warm_up_s is not None and self.warm_up != WARM_UP:
             raise ValueError("warm_up, warm_up_s: give at most one of them")
         if not isinstance(self.warm_up, str):

@@ -342,7 +342,7 @@ class RunContext:
         The traces that are read or given, by their positions in the study.
     choices
         Per role the resolved choices, by (position, positions of values).
-    warm_up_cut, tail_s, metrics, max_intervals, kill_invalid_depend
+    warm_up_cut, tail_s, metrics, max_intervals, kill_invalid_depend, priority_age_s
         Of the study; ``metrics`` are those that summaries do not include by default.
     """
 
@@ -355,6 +355,7 @@ class RunContext:
     metrics: tuple[str, ...]
     max_intervals: int | None
     kill_invalid_depend: bool
+    priority_age_s: float | None
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
@@ -383,6 +384,7 @@ class RunContext:
             tuple(key for key in study.metrics if not known_metrics[key].is_default),
             study.max_intervals,
             study.kill_invalid_depend,
+            study.priority_age_s,
         )
 
     def window(self, trace: Trace) -> RunWindow | None:
@@ -437,6 +439,7 @@ class RunContext:
             outages=outages,
             max_intervals=self.max_intervals,
             kill_invalid_depend=self.kill_invalid_depend,
+            priority_age_s=self.priority_age_s,
         )
 
 

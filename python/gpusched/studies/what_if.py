@@ -711,6 +711,7 @@ def whatif(
     mtbf_s: float | None = None,
     repair_s: float = REPAIR_S,
     kill_invalid_depend: bool = False,
+    priority_age_s: float | None = None,
     threads: int | None = None,
     progress: OnProgress | None = None,
     stop: threading.Event | None = None,
@@ -741,7 +742,7 @@ def whatif(
     mtbf_s, repair_s
         Draw exponential failures of servers with these mean times to failure and to repair,
         seconds; see :func:`gpusched.generate_outages`. ``mtbf_s`` None: none in the baseline.
-    kill_invalid_depend
+    kill_invalid_depend, priority_age_s
         As for :func:`gpusched.simulate`, for all cases.
     gpus_per_server
         Without a cluster: GPUs of each server.
@@ -800,13 +801,13 @@ def whatif(
     if cluster is None:
         start = Scenario(
             trace, ANYWHERE, policy, placement, known, speed, "none", seed,
-            kill_invalid_depend=kill_invalid_depend,
+            kill_invalid_depend=kill_invalid_depend, priority_age_s=priority_age_s,
         )  # fmt: skip
         cluster, how = _assumed(start, measured, gpus_per_server, threads, stop)
         said.append(how)
     start = Scenario(
         trace, cluster, policy, placement, known, speed, contention, seed, outages, mtbf_s,
-        repair_s, kill_invalid_depend,
+        repair_s, kill_invalid_depend, priority_age_s,
     )  # fmt: skip
     scenarios = {BASE: start, **_changed(start, asked)}
     if len(asked) > 1 and TOGETHER not in scenarios:

@@ -241,8 +241,12 @@ JOB_COLUMNS: Final = {
             least=1, most=MAX_GPUS, default=NOT_GIVEN, is_null=True, **_MAY_LACK,
         ),
         JobColumn(
-            "priority", "priority", "f8", "number", "The source's priority; higher goes first.",
-            default=0.0, may_miss=True, is_used=False,
+            "priority", "priority", "f8", "number", "Higher goes first, under list-like policies.",
+            default=0.0, may_miss=True,
+        ),
+        JobColumn(
+            "nice", "nice", "f8", "number", "Subtracted from the priority.", default=0.0,
+            may_miss=True,
         ),
         _label("user", "The user that submitted the job."),
         _label("queue", "The queue, or the virtual cluster."),

@@ -142,6 +142,7 @@ class Trace:
     cancel_at_us: Int64 | None = None
     array_limit: Int32 | None = None
     priority: Float64 | None = None
+    nice: Float64 | None = None
     gpus_per_node: Int32 | None = None
     user: Labels | None = None
     queue: Labels | None = None
@@ -219,6 +220,7 @@ class Trace:
         array: Any = None,
         array_limit: Any = None,
         priority: Any = None,
+        nice: Any = None,
         partition: Any = None,
         account: Any = None,
         qos: Any = None,
@@ -296,8 +298,11 @@ class Trace:
         array, array_limit
             The array of which the job is a task, empty for none, and how many of its tasks may be
             queued or running at once, 1 or more, equal for all of them; NaN: no limit.
-        priority, partition, account, qos
-            A number, 0 for NaN, and a name per job each. These are kept, but no policy uses them.
+        priority, nice
+            Numbers; NaN: 0. Jobs of a higher ``priority - nice`` go first, under policies that work
+            through a list.
+        partition, account, qos
+            A name per job each. These are kept, but no policy uses them.
         ran_on
             The GPU type that each job ran on, empty for none; if types differ in speed, its run
             time refers to that type.

@@ -374,6 +374,7 @@ def changed_arguments() -> Iterator[tuple[str, Any]]:
         "seed": 1,
         "outages": gs.Outages.from_columns([0], [1], [2]),
         "kill_invalid_depend": True,
+        "priority_age_s": 60,
     }
     for name in inspect.signature(gs.simulate).parameters:
         if name not in DECIDES_NOTHING:

@@ -68,6 +68,7 @@ def result():
         array=["m", "", "m"],
         array_limit=[2, float("nan"), 2],
         priority=[1.0, -2.5, 0.0],
+        nice=[0.0, 10.0, -10.0],
         gpus_per_node=[0, 0, 33],
         partition=["p", "", "q"],
         account=["x", "x", ""],

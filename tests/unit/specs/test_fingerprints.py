@@ -71,6 +71,7 @@ def full() -> gs.Trace:
         "cancel_at_us": ones * 14,
         "array_limit": ones.astype(np.int32),
         "priority": ones * 3.5,
+        "nice": ones * 4.5,
         "gpus_per_node": ones.astype(np.int32),
         "status": Labels(np.array([0, 1, 2, 3]), STATUSES),
         "type_sets": (("A",), ("A", "B"), ()),

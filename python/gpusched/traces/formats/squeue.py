@@ -206,6 +206,9 @@ def jobs_of(
         "priority": [record.count("priority") for record in queue.records],
         "array_limit": [limits.get(record.array, math.nan) for record in queue.records],
     }
+    nice = [record.count("nice") for record in queue.records]
+    if np.isnan(columns["priority"]).all() > np.isnan(nice).all():  # a priority contains it
+        columns["nice"] = nice
     read.numeric |= {name: np.asarray(values)[queue.record] for name, values in columns.items()}
     ids = [name for record in queue.records for name in record.ids]
     read.ids = parse.identifiers(queue.screen, "job_id", ids)
