@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusched.reference import PLACEMENTS, POLICIES, Job
-from tests.campaigns.tamperings import rebuilt, with_jobs
+from tests.campaigns.tamperings import rebuilt, with_jobs, with_spec
 from tests.each import each
 from tests.examples import examples
 from tests.reference.cases import SECOND, cases
@@ -89,19 +90,27 @@ def test_on_servers_it_is_named_as_well(placement):
     assert forged[0] == said
 
 
-def test_jobs_without_a_priority_have_0():
-    # None counts as 0.
+def test_a_priority_is_that_of_the_source_less_nice():
     jobs = [BLOCKED, job(1, 2, 4, precedence=2), job(2, 2, 4, precedence=1), job(3, 2, 4)]
     result = simulated(jobs, GPU, "fifo", "count")
     assert (result.schedule.start_us / SECOND).tolist() == [0, 13, 11, 9]
-    for priority, is_true in (
-        ([5, -3, np.nan, 7], True),
-        ([np.nan, -1, 0, 1e-9], True),
-        ([0, 0, np.nan, 1], False),  # job 1 goes before job 2
-        ([0, -1, np.nan, np.nan], False),  # job 2 goes before job 3
+    for priority, nice, age_s, is_true in (
+        ([5, -3, 0, 7], None, None, True),
+        (None, [-2, 1, 0, -1e-9], None, True),
+        ([0, 4, 5, 9], [0, 9, 9, 9], None, True),
+        ([0, 0, 0, 1], None, None, False),  # job 1 goes before job 2
+        (None, [0, 1, 0, 0], None, False),  # job 2 goes before job 3
+        ([0, 0, 0, 0], [0, 9, 9, 0], None, False),  # job 1 goes before job 2
+        ([0, 1, 2, 3], None, 1.0, False),  # all were submitted at 0, and go by JobId
+        ([0, 1, 2, 3], None, 1.000001, True),
+        ([0, 1, 2, 3], None, 1e-9, False),
+        ([0, 1, 1e300, 1.1e300], None, 1e9, True),
+        (None, None, 5.0, False),
     ):
-        other = with_jobs(result, priority=np.array(priority, np.float64))
-        assert (other.audit().problems == []) is is_true, priority
+        columns = {"priority": priority, "nice": nice}
+        ranks = {name: of and np.array(of, np.float64) for name, of in columns.items()}
+        other = with_spec(with_jobs(result, **ranks), priority_age_s=age_s or msgspec.UNSET)
+        assert (other.audit().problems == []) is is_true, (priority, nice, age_s)
 
 
 @given(data=st.data())
