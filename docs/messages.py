@@ -101,6 +101,7 @@ MESSAGES: Final[dict[str, tuple[Row, ...]]] = {
         (" held, the first is job", "Jobs never joined the queue: a dependency is impossible, or their eligible time never comes.", "`--explain` the job; `--kill-invalid-depend` cancels those with an impossible dependency."),
         (" needs ..., but no job has one", "The trace lacks a column that the policy needs. It uses something else instead.", "Add the column (`trace.with_deadlines`, `estimate_s`), or take another policy."),
         (" decides by ..., and the speed of the run has none", "Without throughput every GPU type counts as equally fast.", '`speed="table"` and `trace.with_throughputs`.'),
+        ("does not use priorities", "The trace has priorities, or `priority_age_s` is set, and the policy orders jobs by its own rule alone.", "A policy that works through a list, or `--ignore priority`."),
         (" rejected: ", "Jobs can never run on this cluster. The load does not count them.", "Take a larger cluster, or another placement."),
         (", left out of the job metrics", "Jobs were never started, were stopped with the run, or were cancelled.", "Look at `result.jobs.status`."),
         ("ignores the speeds of the cluster's GPU types", "The cluster states relative speeds of GPU types, which this performance model ignores.", "Give throughput for `table`, or leave `--speed` out."),

@@ -28,7 +28,7 @@ from gpusched.cli.options import (
 from gpusched.engine.type_speeds import say_run_times
 from gpusched.model.cluster import Cluster
 from gpusched.model.profiles import JobProfile
-from gpusched.traces.checked_columns import ALL, REQUIRED
+from gpusched.traces.checked_columns import left_out
 from gpusched.traces.cluster_sizing import assumed_cluster, types_named
 from gpusched.traces.workload import Trace, with_limits
 
@@ -60,7 +60,7 @@ def read_jobs(paths: Sequence[Path], options: WorkloadOptions, seed: int = 0) ->
     from gpusched.traces.job_columns import unused
     from gpusched.traces.reading import read_quietly
 
-    ignored = _ignored(options.ignore or ())
+    ignored = left_out("--ignore", options.ignore or ())
     typed, columns = options.format_options, options.columns
     files = [sys.stdin.buffer if str(path) == _STDIN else path for path in paths]
     before = trace = read_quietly(
@@ -88,17 +88,6 @@ def read_jobs(paths: Sequence[Path], options: WorkloadOptions, seed: int = 0) ->
     if how:
         remark([_left(before, trace, how)], style="yellow")
     return trace if options.jobs is None else trace.head(options.jobs)
-
-
-def _ignored(names: Sequence[str]) -> dict[str, None]:
-    """Return the columns of ``--ignore``, for :meth:`gpusched.Trace.with_columns`."""
-    for name in names:
-        if name in REQUIRED:
-            raise ValueError(f"--ignore: a trace needs the column {name!r}")
-        if name not in ALL:
-            optional = [known for known in ALL if known not in REQUIRED]
-            raise ValueError(f"--ignore: unknown column {name!r}{nearest(name, optional)}")
-    return dict.fromkeys(names)
 
 
 def _left(before: Trace, after: Trace, how: Mapping[str, str]) -> str:

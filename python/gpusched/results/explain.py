@@ -18,6 +18,7 @@ from gpusched.base.units import WHOLE_GPU
 from gpusched.base.wording import duration, plural
 from gpusched.results.cost import row_gpus, sums
 from gpusched.results.holds import FAILURE, START, Condition, HoldCauses
+from gpusched.results.run_remarks import uses_priorities
 from gpusched.schedules.down_times import down_rows, struck
 from gpusched.schedules.schedule import (
     CANCELLED,
@@ -542,6 +543,7 @@ class _Story:
         self.last_us = int(self.intervals["end_us"].max(initial=0))
         is_later = result.is_partial and self.submit_us > self.last_us
         self.was_held = self.joined_us != self.submit_us and not is_later
+        self.has_priorities = uses_priorities(result)
         self.waits = self._longest_waits()
 
     def lines(self) -> Iterator[str]:
@@ -567,7 +569,15 @@ class _Story:
         types = allowed[self.job] if allowed is not None else ()
         kinds = f" of type {' or '.join(types)}" if types else ""
         text = f"Job {self.job} (id {name}) was submitted {self._at(self.submit_us)}: {gpus}{kinds}"
-        return f"{text}, run time {service}."
+        return f"{text}, run time {service}{self._priority()}."
+
+    def _priority(self) -> str:
+        """Return the job's priority, if priorities decided."""
+        if not self.has_priorities:
+            return ""
+        columns = (self.trace.priority, self.trace.nice)
+        priority, nice = (0.0 if each is None else float(each[self.job]) for each in columns)
+        return f", priority {priority - nice:g}"
 
     def _held(self) -> str:
         """Return until when the job was held, and why."""

@@ -23,6 +23,7 @@ from gpusched.schedules.schedule import (
     UNFINISHED,
     UNKNOWN_TO_SPEED,
 )
+from gpusched.traces.job_columns import precedence_of
 from gpusched.traces.model_columns import RELATIVE, misread_services
 
 if TYPE_CHECKING:
@@ -62,6 +63,18 @@ def lacking(trace: Trace, policy: str, predictor: str) -> list[str]:
             trace.estimate_us, len(trace), known.name, "estimate", "run-time estimates", instead
         )
     return lines
+
+
+def no_priorities(policy: str) -> str:
+    """Return the warning for a policy that does not look at the priorities of jobs."""
+    return f"policy={policy} does not use priorities"
+
+
+def uses_priorities(result: RunLog) -> bool:
+    """Whether jobs of different priorities were ordered by them."""
+    spec = result.spec
+    has_ranks = precedence_of(result.trace, spec.priority_age_s or None) is not None
+    return has_ranks and no_priorities(spec.policy) not in result.warnings
 
 
 def misread(result: RunLog) -> list[str]:
@@ -167,7 +180,8 @@ def shared(lines: Mapping[str, Sequence[str]]) -> list[str]:
             holders.setdefault(text, []).append(label)
     return [
         text
-        if len(labels) == len(lines) or text.startswith(f"{labels[0].partition(':')[0]} ")
+        if len(labels) == len(lines)
+        or text.startswith((f"{labels[0].partition(':')[0]} ", f"policy={labels[0]} "))
         else f"{', '.join(labels)}: {text}"
         for text, labels in holders.items()
     ]

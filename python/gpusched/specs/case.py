@@ -6,18 +6,16 @@ import hashlib
 import os
 import struct
 from collections.abc import Callable
-from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from gpusched import _core
-from gpusched.base.arrays import AnyArray, Float64, Int32, read_only
+from gpusched.base.arrays import AnyArray, Float64, read_only
 from gpusched.base.labels import Labels
 from gpusched.base.memo import Memo
 from gpusched.base.replacing import write_bytes
-from gpusched.base.ticks import MAX_HORIZON_US, US_PER_S
 from gpusched.model.cluster import Cluster
 from gpusched.plugins.policy import (
     Choice,
@@ -29,7 +27,7 @@ from gpusched.plugins.policy import (
 from gpusched.plugins.registry import has_flag_of, speeds
 from gpusched.specs.run_spec import RunSpec
 from gpusched.traces.checked_columns import NOT_GIVEN
-from gpusched.traces.job_columns import HOLDS, JOB_COLUMNS, is_blank
+from gpusched.traces.job_columns import HOLDS, JOB_COLUMNS, is_blank, precedence_of
 from gpusched.traces.model_columns import demand_columns, model_columns, types_of_own_width
 from gpusched.traces.workload import Trace
 
@@ -237,30 +235,6 @@ def _own_columns(trace: Trace) -> dict[str, Any]:
         if column.per == "job" and column.name not in (*_MODELS, *_HELD_BY, "array")
     }
     return {name: None if is_blank(name, values) else values for name, values in own.items()}
-
-
-def precedence_of(trace: Trace, age_s: float | None = None) -> Int32 | None:
-    """Return the rank of each job by its priority, 0 first; None if all are equal.
-
-    Parameters
-    ----------
-    age_s
-        The wait that is worth one point of priority, seconds: the rank is that of the submission,
-        this much earlier per point. None: priorities are strict.
-    """
-    if age_s is None and trace.priority is None and trace.nice is None:
-        return None
-    points = np.zeros(len(trace))
-    points = points if trace.priority is None else points + trace.priority
-    points = points if trace.nice is None else points - trace.nice
-    values, index = np.unique(-points, return_inverse=True)
-    if age_s is not None:
-        each = Fraction(age_s) * US_PER_S  # exact, as products of floats may tie or swap jobs
-        later_us = [round(Fraction(value) * each) for value in values.tolist()]
-        is_small = max(map(abs, later_us)) < MAX_HORIZON_US
-        kept = np.array(later_us, np.int64 if is_small else object)
-        values, index = np.unique(trace.submit_us + kept[index], return_inverse=True)
-    return None if len(values) == 1 else index.astype(np.int32)
 
 
 def holds_of(trace: Trace) -> Holds | None:

@@ -796,6 +796,8 @@ def jobs_of(
         trace = trace.filter(entry.filter).rebased()
     if entry.sample is not None:
         trace = trace.sample(entry.sample, recipe.seed).rebased()
+    if entry.ignore:
+        trace = trace.with_columns(**dict.fromkeys(entry.ignore))
     if source is not None and recipe.jobs is not None:
         trace = trace.head(recipe.jobs)
     is_cut = recipe.window is not None or entry.filter is not None or entry.sample is not None

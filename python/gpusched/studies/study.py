@@ -19,6 +19,7 @@ from gpusched.base.suggest import nearest, with_nearest_field
 from gpusched.base.units import seconds_of, share_of
 from gpusched.model.cluster import Cluster, Domain, ServerGroup
 from gpusched.results.run_window import RunWindow
+from gpusched.traces.checked_columns import left_out
 
 Part = TypeVar("Part")
 
@@ -140,6 +141,8 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     filter, sample
         Condition of :meth:`gpusched.Trace.filter`, and share of :meth:`gpusched.Trace.sample`,
         drawn with the seed of the run.
+    ignore
+        Optional columns to leave out, after the filter: ``["priority"]``.
     profiles, throughputs, deadlines
         Data added to jobs: ``"zoo"`` or a file of profiles, a file of throughputs, options of
         :meth:`gpusched.Trace.with_deadlines`; all drawn with the seed of the run, unless
@@ -170,6 +173,7 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     windows: tuple[TraceWindow, ...] = ()
     filter: str | None = None
     sample: float | None = None
+    ignore: tuple[str, ...] = ()
     profiles: str | None = None
     throughputs: str | None = None
     deadlines: dict[str, Any] | None = None
@@ -212,6 +216,7 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
                 check_positive(name, getattr(self, name))
         if self.sample is not None and not 0 < self.sample <= 1:
             raise ValueError(f"sample: {self.sample!r} must be positive and at most 1")
+        left_out("ignore", self.ignore)
         for name in ("loads", "windows", "jobs"):
             values = getattr(self, name)
             if isinstance(values, tuple) and len({*map(str, values)}) < len(values):

@@ -18,6 +18,7 @@ from gpusched.base.arrays import AnyArray, Bool, Int32, Int64, read_only
 from gpusched.base.field_checks import entries, is_missing, kind_name, masked_rows, plain_array
 from gpusched.base.labels import STATUSES, Labels
 from gpusched.base.rejects import OnBad, Rejects, Screen
+from gpusched.base.suggest import nearest
 from gpusched.base.ticks import MAX_HORIZON_US, durations_to_seconds, seconds_to_us
 from gpusched.traces.job_columns import JOB_COLUMNS, NOT_A_TIME, JobColumn, is_blank, moved
 from gpusched.traces.job_columns import NOT_GIVEN as NOT_GIVEN
@@ -68,6 +69,23 @@ def given_numbers(
         for column, values in columns.items()
         if values is not None or column in required
     }
+
+
+def left_out(where: str, names: Collection[str]) -> dict[str, None]:
+    """Return columns to leave out, for :meth:`gpusched.Trace.with_columns`.
+
+    Raises
+    ------
+    ValueError
+        If a trace needs one, or it is unknown; the message begins with ``where``.
+    """
+    for name in names:
+        if name in REQUIRED:
+            raise ValueError(f"{where}: a trace needs the column {name!r}")
+        if name not in ALL:
+            optional = [known for known in ALL if known not in REQUIRED]
+            raise ValueError(f"{where}: unknown column {name!r}{nearest(name, optional)}")
+    return dict.fromkeys(names)
 
 
 def check_length(column: str, array: Any, num_rows: int | None) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from functools import partial
 from typing import Any, Final, Literal
 
 import msgspec
 import numpy as np
 
-from gpusched.base.arrays import AnyArray, Bool, Int64, read_only
+from gpusched.base.arrays import AnyArray, Bool, Int32, Int64, read_only
 from gpusched.base.labels import Labels
 from gpusched.base.ticks import MAX_HORIZON_US, MAX_SERVICE_US, MAX_SUBMIT_US, US_PER_S
 from gpusched.base.units import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
@@ -313,6 +314,30 @@ def moved(columns: Any, shift_us: Int64 | int, none: int = NOT_GIVEN) -> dict[st
 
 HOLDS: Final = ("eligible_s", "cancel_at_s", "array_limit", "dependency")
 """Columns by which jobs are held or cancelled during a run."""
+
+
+def precedence_of(trace: Any, age_s: float | None = None) -> Int32 | None:
+    """Return the rank of each job by its priority, 0 first; None if all are equal.
+
+    Parameters
+    ----------
+    age_s
+        The wait that is worth one point of priority, seconds: the rank is that of the submission,
+        this much earlier per point. None: priorities are strict.
+    """
+    if age_s is None and trace.priority is None and trace.nice is None:
+        return None
+    points = np.zeros(len(trace))
+    points = points if trace.priority is None else points + trace.priority
+    points = points if trace.nice is None else points - trace.nice
+    values, index = np.unique(-points, return_inverse=True)
+    if age_s is not None:
+        each = Fraction(age_s) * US_PER_S  # exact, as products of floats may tie or swap jobs
+        later_us = [round(Fraction(value) * each) for value in values.tolist()]
+        is_small = max(map(abs, later_us)) < MAX_HORIZON_US
+        kept = np.array(later_us, np.int64 if is_small else object)
+        values, index = np.unique(trace.submit_us + kept[index], return_inverse=True)
+    return None if len(values) == 1 else index.astype(np.int32)
 
 
 def unused(trace: Any, *others: str) -> list[str]:

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.specs.case import precedence_of
 from gpusched.specs.fingerprints import fingerprint
-from gpusched.traces.job_columns import unused
+from gpusched.traces.job_columns import precedence_of, unused
 from gpusched.traces.trace_store import stored_trace, trace_members
 from gpusched.traces.writers import write_trace
 from tests.each import each

@@ -18,7 +18,7 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 
 _OPTIONAL: Final = (
     "estimate_s", "weight", "gpu_share", "cpu", "memory_gib", "deadline_s", "restart_s",
-    "gpus_per_node",
+    "gpus_per_node", "priority", "nice",
 )  # fmt: skip
 
 
@@ -60,7 +60,8 @@ class StateJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
         Its GPUs, if it runs.
     gpu_types
         Allowed GPU types; empty for any.
-    estimate_s, weight, gpu_share, cpu, memory_gib, deadline_s, restart_s, gpus_per_node
+    estimate_s, weight, gpu_share, cpu, memory_gib, deadline_s, restart_s, gpus_per_node, priority,
+    nice
         As for :meth:`gpusched.Trace.from_columns`.
     user, queue
         Names.
@@ -85,6 +86,8 @@ class StateJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     deadline_s: float | None = None
     restart_s: float | None = None
     gpus_per_node: Count | None = None
+    priority: float | None = None
+    nice: float | None = None
     user: str = ""
     queue: str = ""
 
