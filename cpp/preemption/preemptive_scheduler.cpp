@@ -37,7 +37,8 @@ PreemptiveScheduler::PreemptiveScheduler(Owned<Order> order, const Parameters& p
       holds_quota_(parameters.text("quota") == "hold"),
       displaces_(parameters.flag("displace")),
       is_periodic_(parameters.text("epoch") == "period"),
-      period_(parameters.seconds("period_s")) {
+      period_(parameters.seconds("period_s")),
+      least_run_(parameters.seconds("least_s")) {
   if (is_periodic_ && period_ <= Time{0}) {
     fail_input("parameter period_s: epoch=period needs a period above 0");
   }
@@ -93,6 +94,11 @@ std::vector<ParameterInfo> PreemptiveScheduler::parameters() {
        .help = "extra seconds that every job runs beyond its run time",
        .minimum = 0,
        .maximum = kMostRestart},
+      {.name = "least_s",
+       .fallback = 0.0,
+       .help = "seconds that a run lasts at least before another job may preempt it",
+       .minimum = 0,
+       .maximum = 1e9
   };
 }
 
@@ -184,7 +190,12 @@ void PreemptiveScheduler::rank_running(const State& state) {
   for (const KeyedJob& running : running_) jobs_.push_back(running.job);
   keys_.resize(jobs_.size());
   if (!jobs_.empty()) order_->rank(QueueView(state, seed_), jobs_, keys_);
-  for (std::size_t i = 0; i < jobs_.size(); ++i) running_[i].ordered_key = ordered(keys_[i]);
+  for (std::size_t i = 0; i < jobs_.size(); ++i) {
+    running_[i].ordered_key = ordered(keys_[i]);
+    if (!keeps_young()) continue;
+    const bool is_young = state.now() < state.slot(jobs_[i]).start + least_run_;
+    running_[i].precedence = is_young ? kYoung : state.jobs().precedence(jobs_[i]);
+  }
   // Keys mostly move together, and then the last decision's order is still valid.
   if (!std::is_sorted(running_.begin(), running_.end())) {
     std::sort(running_.begin(), running_.end());
@@ -399,6 +410,16 @@ Time PreemptiveScheduler::next_crossing(const State& state) const {
   return crossing;
 }
 
+/// The next instant from which a running job may be preempted that may not be now.
+Time PreemptiveScheduler::end_of_youth(const State& state) const {
+  Time next = kNever;
+  state.for_each_running([&](const Slot& run) {
+    const Time end = run.start + least_run_;
+    if (end > state.now()) next = std::min(next, end);
+  });
+  return next;
+}
+
 void PreemptiveScheduler::ask_again(const State& state, bool waits, Time crossing,
                                     Actions& actions) const {
   const bool runs = state.num_running() > 0;
@@ -411,6 +432,7 @@ void PreemptiveScheduler::ask_again(const State& state, bool waits, Time crossin
     return;
   }
   if (waits && period_ > Time{0}) actions.wake(next_multiple(state.now(), period_));
+  if (waits && keeps_young()) actions.wake(end_of_youth(state));
   if (crossing != kNever) actions.wake(crossing);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -44,12 +45,17 @@ class PreemptiveScheduler : public Scheduler {
   [[nodiscard]] bool is_to_decide(const State& state) const {
     return !is_periodic_ || is_due(state);
   }
+  /// Whether no run is preempted before it has lasted for some time.
+  [[nodiscard]] bool keeps_young() const noexcept { return least_run_ > Time{0}; }
   /// Continues a run in which another scheduler has decided: with all its waiting and running jobs.
   void take_over(const State& state, std::vector<JobId> waiting, std::span<const JobId> running);
   /// Asks for the next decision; `crossing`: the next step of a key.
   void ask_again(const State& state, bool waits, Time crossing, Actions& actions) const;
 
  protected:
+  /// In place of the precedence of a running job that may not be preempted yet: before all others.
+  static constexpr std::int32_t kYoung = -1;
+
   /// Step 1: moves the jobs that shall run from `queue_` to `taken_`, in key order, and splits
   /// the sorted `running_` into `kept_` and `untaken_`.
   virtual void choose(const State& state);
@@ -82,6 +88,7 @@ class PreemptiveScheduler : public Scheduler {
   void check_progress(const State& state) const;
   [[nodiscard]] bool is_due(const State& state) const;
   [[nodiscard]] Time next_crossing(const State& state) const;
+  [[nodiscard]] Time end_of_youth(const State& state) const;
 
   Owned<Order> order_;
   RestartRule rule_;
@@ -92,6 +99,7 @@ class PreemptiveScheduler : public Scheduler {
   bool is_periodic_;
   bool has_lost_gpus_ = false;  // in this decision
   Time period_;
+  Time least_run_;
   Ref<Placement> placement_;
   std::uint64_t seed_ = 0;
   std::int64_t active_gpus_ = 0;  // of running and waiting jobs together

@@ -21,7 +21,8 @@ bool is_pooled_srpt(const Order& order, const Parameters& parameters, const Plac
          jobs.is_clairvoyant() && !jobs.has_precedences() && !jobs.has_restart_costs() &&
          parameters.text("scan") == "skip" && parameters.text("epoch") == "event" &&
          parameters.number("period_s") == 0 && parameters.number("cost_s") == 0 &&
-         parameters.number("overrun_s") == 0 && parameters.number("wide_cost_s") <= 0;
+         parameters.number("overrun_s") == 0 && parameters.number("least_s") == 0 &&
+         parameters.number("wide_cost_s") <= 0;
 }
 
 }  // namespace

@@ -76,6 +76,7 @@ def policy_parameters(source: Source, policy: str, scale: str = "small") -> dict
         "cost_s": costs,
         "wide_cost_s": costs,
         "overrun_s": costs,
+        "least_s": costs,
         **({"scan": SCANS} if policy != "serverfilling-srpt" else {}),
         **(DISCRETISED if policy == "2d-las" else {}),
     }

@@ -112,9 +112,14 @@ class WholeFilling final : public PreemptiveScheduler {
     bool is_served;
   };
 
-  /// Serves the first jobs of each width in key order, as many as the wider ones leave room for.
+  /// Serves the first jobs of each width in key order, as many as the wider ones leave room for;
+  /// before all, those that may not be preempted yet.
   void serve_widest_first(std::int64_t budget) {
     for (const Candidate& job : prefix_) {
+      if (job.job.precedence == kYoung) {
+        budget -= job.gpus;
+        continue;
+      }
       const auto gpus = static_cast<std::size_t>(job.gpus);
       if (gpus >= num_of_width_.size()) num_of_width_.resize(gpus + 1);
       if (num_of_width_[gpus]++ == 0) widths_.push_back(gpus);
@@ -131,7 +136,8 @@ class WholeFilling final : public PreemptiveScheduler {
       is_over = is_strict_ && num < wanted;
     }
     for (Candidate& job : prefix_) {
-      job.is_served = num_of_width_[static_cast<std::size_t>(job.gpus)]-- > 0;
+      job.is_served =
+          job.job.precedence == kYoung || num_of_width_[static_cast<std::size_t>(job.gpus)]-- > 0;
     }
     for (const std::size_t gpus : widths_) num_of_width_[gpus] = 0;
     widths_.clear();

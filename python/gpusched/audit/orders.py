@@ -46,7 +46,9 @@ class Order:
         """Whether it also decides at instants other than arrivals and finishes."""
         if isinstance(self.scheduler, DiscretisedLas):  # also when a job passes a limit
             return True
-        return isinstance(self.scheduler, Preemptive) and self.scheduler.period > 0
+        return isinstance(self.scheduler, Preemptive) and (
+            self.scheduler.period > 0 or self.scheduler.least_run > 0
+        )
 
     @property
     def leaves_nothing(self) -> bool:
@@ -65,7 +67,7 @@ class Order:
     @property
     def takes_back(self) -> bool:
         """Whether each decision gives all GPUs to jobs in order, as many as fit."""
-        usual = {"scan": "skip", "epoch": "event"}
+        usual = {"scan": "skip", "epoch": "event", "least_s": 0.0}
         params = getattr(self.scheduler, "params", {})
         is_plain = isinstance(self.scheduler, Preemptive) and not self.may_fill
         return is_plain and all(params[name] == value for name, value in usual.items())

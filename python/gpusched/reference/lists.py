@@ -63,6 +63,7 @@ DEFAULTS: dict[str, Any] = {
     "epoch": "event",
     "period_s": 0.0,
     "overrun_s": 0.0,
+    "least_s": 0.0,
 }
 
 
@@ -81,6 +82,7 @@ class Preemptive:
         self.key = key
         self.period = ticks(self.params["period_s"])
         self.overrun = ticks(self.params["overrun_s"])
+        self.least_run = ticks(self.params["least_s"])
         if self.params["epoch"] == "period" and self.period < 1:
             raise ValueError("epoch=period needs a period_s above 0")
 
@@ -98,20 +100,27 @@ class Preemptive:
         return engine.now % self.period == 0 and bool(engine.active)
 
     def wake(self, engine: Engine) -> int | None:
-        """Return the next multiple of the period if decisions are periodic."""
-        if self.period == 0:
+        """Return the next multiple of the period, or when a run has lasted long enough."""
+        is_periodic = self.params["epoch"] == "period"
+        if not (engine.active if is_periodic else engine.waiting):
             return None
-        in_need = engine.active if self.params["epoch"] == "period" else engine.waiting
-        if not in_need:
-            return None
-        return (engine.now // self.period + 1) * self.period
+        times = [] if self.period == 0 else [(engine.now // self.period + 1) * self.period]
+        if not is_periodic:
+            times += [
+                job.since + self.least_run for job in engine.running if self.is_young(engine, job)
+            ]
+        return min(times, default=None)
+
+    def is_young(self, engine: Engine, job: Active) -> bool:
+        """Whether the run of a job has not lasted for least_s: it may not be preempted."""
+        return job.id in engine.holding and engine.now < job.since + self.least_run
 
     def keys(self, engine: Engine) -> dict[int, Any]:
         """Return the sort key (key, id) of every active job."""
         key, now, seed = self.key, engine.now, engine.seed
         return {job.id: (key(job, now, seed), job.id) for job in engine.active}
 
-    def take(self, ranked: list[Active], num_gpus: int) -> list[Active]:
+    def take(self, engine: Engine, ranked: list[Active], num_gpus: int) -> list[Active]:
         """Return the jobs that fit a budget of GPUs, in the given order."""
         is_strict = self.params["scan"] == "strict"
         taken: list[Active] = []
@@ -126,9 +135,12 @@ class Preemptive:
     def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
         """Decide which jobs run from now on."""
         own = self.keys(engine)
-        key = {job: (engine.jobs[job].job.precedence, own[job]) for job in own}
+        key = {
+            job.id: (-1 if self.is_young(engine, job) else job.job.precedence, own[job.id])
+            for job in engine.active
+        }
         ranked = [engine.jobs[number] for number in sorted(key, key=key.__getitem__)]
-        taken = {job.id for job in self.take(ranked, engine.gpus_up)}  # step 1
+        taken = {job.id for job in self.take(engine, ranked, engine.gpus_up)}  # step 1
         running = [job for job in ranked if job.id in engine.holding]  # step 2
         waiting = [job for job in ranked if job.id not in engine.holding]
         kept = [job for job in running if job.id in taken]
@@ -182,7 +194,7 @@ class ServerFilling(Preemptive):
     def __init__(self, params: Mapping[str, Any]) -> None:
         super().__init__(srsf, params)
 
-    def take(self, ranked: list[Active], num_gpus: int) -> list[Active]:
+    def take(self, engine: Engine, ranked: list[Active], num_gpus: int) -> list[Active]:
         """Return the jobs of the shortest prefix that could fill the cluster, largest first.
 
         Jobs that need more GPUs than are up are left out.
@@ -192,8 +204,11 @@ class ServerFilling(Preemptive):
             if sum(other.gpus for other in prefix) >= num_gpus:
                 break
             prefix.append(job)
-        widest_first = sorted(prefix, key=lambda job: -job.gpus)  # stable: then by key
-        return super().take(widest_first, num_gpus)
+        young = [job for job in prefix if self.is_young(engine, job)]
+        widest_first = sorted(
+            (job for job in prefix if job not in young), key=lambda job: -job.gpus
+        )  # stable: then by key
+        return young + super().take(engine, widest_first, num_gpus - sum(job.gpus for job in young))
 
 
 PRESETS: dict[str, dict[str, Any]] = {
