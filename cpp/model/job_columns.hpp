@@ -75,6 +75,7 @@ inline constexpr ValueRange kDelay{"0 to 2^53 microseconds, and 0 unless the kin
                                    kMaxServiceTicks};
 inline constexpr ValueRange kArrayIndex{"an index into the arrays, or -1", -1};
 inline constexpr ValueRange kArrayLimit{"at least 1, or -1", kNoLimit};
+inline constexpr ValueRange kPrecedence{"at least 0", 0};
 inline constexpr ValueRange kPositive{.rule = "positive and finite", .excludes_least = true};
 inline constexpr ValueRange kNotNegative{"finite and at least 0"};
 inline constexpr ValueRange kSeconds{.rule = "positive and finite",
@@ -188,7 +189,9 @@ inline constexpr ValueRange kGraphIndex{"an index into the graphs"};
   COLUMN(array, std::int32_t, "", job, optional, kArrayIndex,                                      \
          "Index of the array of which the job is a task; -1 or default: none.")                    \
   COLUMN(array_limit, std::int32_t, "", array, optional, kArrayLimit,                              \
-         "Most of its tasks that are queued or running; -1 or default: any number.")
+         "Most of its tasks that are queued or running; -1 or default: any number.")               \
+  COLUMN(precedence, std::int32_t, "", job, optional, kPrecedence,                                 \
+         "Under a list policy the job goes before all of a higher one; default 0.")
 
 enum class JobColumn : std::uint8_t {
 #define GPUSCHED_COLUMN(name, ...) name,

@@ -91,6 +91,11 @@ class JobTable {
     return !columns_.eligible_us.empty() || !columns_.cancel_at_us.empty() ||
            !columns_.dependency_begin.empty() || !columns_.array_limit.empty();
   }
+  /// Under a policy that keeps to it the job goes before all jobs of a higher one.
+  [[nodiscard]] std::int32_t precedence(JobId job) const noexcept {
+    return columns_.precedence.empty() ? 0 : columns_.precedence[job];
+  }
+  [[nodiscard]] bool has_precedences() const noexcept { return !columns_.precedence.empty(); }
   /// Allowed GPU types; all bits set where the job may run anywhere.
   [[nodiscard]] TypeMask types(JobId job) const noexcept {
     return columns_.type_set.empty()

@@ -75,9 +75,9 @@ void KineticScheduler::begin(const Setup& setup) {
   const State& state = setup.state;
   slow_->begin(setup);
   const bool fills = rule_ == ChoiceRule::filling || rule_ == ChoiceRule::strict_filling;
-  // The choice counts GPUs once, before the run.
-  is_slow_ = takes_slow_twins || state.occupancy().may_close() || !order_->has_lines(state) ||
-             KineticChoice::has_too_many_widths(state) ||
+  // The choice counts GPUs once, before the run, and compares keys alone.
+  is_slow_ = takes_slow_twins || state.occupancy().may_close() || state.jobs().has_precedences() ||
+             !order_->has_lines(state) || KineticChoice::has_too_many_widths(state) ||
              (fills && state.classes().num_classes() > kMostFilled);
   if (is_slow_) return;
   placement_ = &setup.placement;

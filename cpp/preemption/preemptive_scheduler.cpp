@@ -168,7 +168,7 @@ void PreemptiveScheduler::enqueue(const State& state, std::span<const JobId> job
   keys_.resize(jobs.size());
   order_->rank(QueueView(state, seed_), jobs, keys_);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    queue_.push(state.classes().of(jobs[i]), {keys_[i], jobs[i]});
+    queue_.push(state.classes().of(jobs[i]), {keys_[i], jobs[i], state.jobs().precedence(jobs[i])});
   }
 }
 
@@ -184,7 +184,7 @@ void PreemptiveScheduler::rank_running(const State& state) {
   for (const KeyedJob& running : running_) jobs_.push_back(running.job);
   keys_.resize(jobs_.size());
   if (!jobs_.empty()) order_->rank(QueueView(state, seed_), jobs_, keys_);
-  for (std::size_t i = 0; i < jobs_.size(); ++i) running_[i].key = keys_[i];
+  for (std::size_t i = 0; i < jobs_.size(); ++i) running_[i].ordered_key = ordered(keys_[i]);
   // Keys mostly move together, and then the last decision's order is still valid.
   if (!std::is_sorted(running_.begin(), running_.end())) {
     std::sort(running_.begin(), running_.end());
@@ -297,7 +297,7 @@ void PreemptiveScheduler::take_over(const State& state, std::vector<JobId> waiti
   active_gpus_ = 0;
   for (const JobId job : unranked_) active_gpus_ += state.jobs().gpus(job);
   for (const JobId job : running) {
-    running_.push_back({0, job});
+    running_.push_back({0, job, state.jobs().precedence(job)});
     active_gpus_ += state.jobs().gpus(job);
   }
 }

@@ -15,7 +15,7 @@ void BackfillWalk::begin(const JobTable& jobs, const JobClasses& classes) {
 }
 
 void BackfillWalk::show(ClassId id, JobId job) {
-  heads_.set(id, job == kNoJob ? kNoKeyedJob : KeyedJob{0, job},
+  heads_.set(id, job == kNoJob ? kNoKeyedJob : KeyedJob::by_id(job),
              heads_.has_tree() ? queue_.shortest(id).count() : 0);
 }
 

@@ -197,7 +197,7 @@ void DeepBackfilling::begin(const Setup& setup) {
 }
 
 bool DeepBackfilling::withdraw(const State& state, JobId job) {
-  waiting_.erase(job);
+  waiting_.erase(queued(state, job));
   lines_.remove(state.classes().of(job), keyed(state, job));
   return true;
 }
@@ -223,7 +223,7 @@ DeepBackfilling::Outcome DeepBackfilling::try_start(const State& state, JobId jo
   actions.start(job, allocation_);
   head_.start(state, job);
   promises_.forget_steps();
-  waiting_.erase(job);
+  waiting_.erase(queued(state, job));
   return Outcome::started;
 }
 
@@ -249,7 +249,7 @@ void DeepBackfilling::decide(const State& state, const Instant& instant, Actions
   if (instant.has_other_gpus) head_.change_gpus();
   for (const JobId job : instant.finished) head_.finish(state, job);
   for (const JobId job : instant.arrived) {
-    waiting_.insert(waiting_.end(), job);
+    waiting_.insert(waiting_.end(), queued(state, job));
     lines_.add(state.classes().of(job), keyed(state, job));
   }
   num_promised_ = 0;
@@ -257,15 +257,16 @@ void DeepBackfilling::decide(const State& state, const Instant& instant, Actions
   promised_.clear();
   const bool is_full = state.occupancy().num_free() == 0 && !state.jobs().has_demands();
   auto next = waiting_.begin();
-  JobId last = kNoJob;  // with a reservation
+  KeyedJob last = kNoKeyedJob;  // with a reservation
   while (!is_full && next != waiting_.end() && num_promised_ < rule_.depth) {
     control_->check();
-    const JobId job = *next++;
+    const KeyedJob first = *next++;
+    const JobId job = first.job;
     if (try_start(state, job, actions) == Outcome::started) {
       lines_.remove(state.classes().of(job), keyed(state, job));
     } else {
       promise(state, job);
-      last = job;
+      last = first;
     }
   }
   if (is_full || num_promised_ < rule_.depth) {
@@ -277,19 +278,20 @@ void DeepBackfilling::decide(const State& state, const Instant& instant, Actions
 
 /// A refusal by the placement holds for the whole class and for all later jobs. A job that would
 /// violate a promise stays in the way until others start, and so do all longer ones of its class.
-void DeepBackfilling::walk_others(const State& state, JobId last, Actions& actions) {
-  const bool rises = rule_.shortest_first && !placement_->allocation_depends_on_job();
+void DeepBackfilling::walk_others(const State& state, const KeyedJob& last, Actions& actions) {
+  const bool rises = rule_.shortest_first && !state.jobs().has_precedences() &&
+                     !placement_->allocation_depends_on_job();
   placeable_.begin_walk(state);
   ClassId id = 0;
   for (KeyedJob next = placeable_.least(lines_.heads(), state, id); next.job != kNoJob;
        next = placeable_.least(lines_.heads(), state, id)) {
     control_->check();
-    const Outcome outcome =
-        next.job <= last ? Outcome::harmful : try_start(state, next.job, actions);
+    const bool is_promised = !(last < queued(state, next.job));
+    const Outcome outcome = is_promised ? Outcome::harmful : try_start(state, next.job, actions);
     if (outcome == Outcome::started) {
       lines_.start(id);
       placeable_.measure(state);
-    } else if (is_slow_ || next.job <= last || (outcome == Outcome::harmful && !rises)) {
+    } else if (is_slow_ || is_promised || (outcome == Outcome::harmful && !rises)) {
       lines_.pass(id);
     } else if (outcome == Outcome::refused) {
       lines_.close(id);

@@ -120,7 +120,7 @@ struct BackfillRule {
   bool admits_extra = true;
   /// Number of waiting jobs with a reservation.
   std::int64_t depth = 1;
-  /// Whether the others are tried by (estimate, JobId), not by JobId.
+  /// Whether the others are tried by estimate, and not in the order of the queue.
   bool shortest_first = false;
   /// So long before a reserved start a job on its GPUs must end.
   Time margin{0};
@@ -142,21 +142,27 @@ class DeepBackfilling final : public Scheduler {
  private:
   enum class Outcome : std::uint8_t { refused, harmful, started };
 
+  /// In the order of the queue.
+  [[nodiscard]] static KeyedJob queued(const State& state, JobId job) {
+    return {0, job, state.jobs().precedence(job)};
+  }
+  /// In the order in which the jobs behind the reservations are tried.
   [[nodiscard]] KeyedJob keyed(const State& state, JobId job) const {
-    return {rule_.shortest_first ? static_cast<double>(state.jobs().estimate(job).count()) : 0.0,
-            job};
+    if (!rule_.shortest_first) return queued(state, job);
+    return {static_cast<double>(state.jobs().estimate(job).count()), job,
+            state.jobs().precedence(job)};
   }
   [[nodiscard]] Outcome try_start(const State& state, JobId job, Actions& actions);
   void promise(const State& state, JobId job);
   void make_promises(const State& state);
-  void walk_others(const State& state, JobId last, Actions& actions);
+  void walk_others(const State& state, const KeyedJob& last, Actions& actions);
 
   BackfillRule rule_;
   Ref<Placement> placement_;
   Ref<const RunControl> control_;
   bool is_slow_ = false;
-  std::set<JobId> waiting_;
-  KeyedLines lines_;  // the same jobs, in the order in which the others are tried
+  std::set<KeyedJob> waiting_;
+  KeyedLines lines_;  // the same jobs, as keyed
   PlaceableClasses placeable_;
   HeadReservation head_;  // the only reservation, if depth is 1, and the running jobs
   Reservations promises_;  // if depth is above 1

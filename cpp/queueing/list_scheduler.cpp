@@ -39,7 +39,7 @@ void ListScheduler::enqueue(const State& state, std::span<const JobId> jobs) {
   keys_.resize(jobs.size());
   order_->rank(QueueView(state, seed_), jobs, keys_);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const KeyedJob job{keys_[i], jobs[i]};
+    const KeyedJob job{keys_[i], jobs[i], state.jobs().precedence(jobs[i])};
     if (is_strict_) {
       line_.push(job);
     } else {

@@ -18,10 +18,10 @@ namespace {
 bool is_pooled_srpt(const Order& order, const Parameters& parameters, const Placement& placement,
                     const JobTable& jobs) {
   return !takes_slow_twins && order.is_remaining_service() && placement.is_pooled() &&
-         jobs.is_clairvoyant() && !jobs.has_restart_costs() && parameters.text("scan") == "skip" &&
-         parameters.text("epoch") == "event" && parameters.number("period_s") == 0 &&
-         parameters.number("cost_s") == 0 && parameters.number("overrun_s") == 0 &&
-         parameters.number("wide_cost_s") <= 0;
+         jobs.is_clairvoyant() && !jobs.has_precedences() && !jobs.has_restart_costs() &&
+         parameters.text("scan") == "skip" && parameters.text("epoch") == "event" &&
+         parameters.number("period_s") == 0 && parameters.number("cost_s") == 0 &&
+         parameters.number("overrun_s") == 0 && parameters.number("wide_cost_s") <= 0;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/flags.hpp"
+#include "base/ordered.hpp"
 #include "base/parameters.hpp"
 #include "seams/queue_view.hpp"
 
@@ -164,12 +165,6 @@ constexpr double exact_key(std::int64_t number) noexcept {
   // Bit patterns below the lowest normal double may be treated as 0.
   constexpr std::int64_t kLeastNormal = std::int64_t{1} << 52;
   const double size = std::bit_cast<double>(kLeastNormal + (number < 0 ? -number : number));
-  return number < 0 ? -size : size;
-}
-
-/// Compares with others as the numbers do, whole or not.
-constexpr std::int64_t ordered(double number) noexcept {
-  const auto size = std::bit_cast<std::int64_t>(number < 0 ? -number : number + 0.0);
   return number < 0 ? -size : size;
 }
 

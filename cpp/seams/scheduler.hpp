@@ -52,6 +52,8 @@ class Scheduler : public Flagged {
   /// Whether it can go on when servers go down or come back: a job whose server fails is shown among
   /// the finished and the arrived of one instant.
   [[nodiscard]] virtual bool takes_outages() const { return false; }
+  /// Whether its queue is in the order of precedences, and of its own keys only among equals.
+  [[nodiscard]] virtual bool uses_precedence() const { return false; }
   /// Every job that it admitted or turned down, in the order of the decisions.
   [[nodiscard]] virtual std::vector<Decision> decisions() const { return {}; }
   /// Warnings for the result, one sentence each.

@@ -421,6 +421,8 @@ def columns_of(jobs: tuple[Row, ...]) -> tuple[list[Any], dict[str, Any]]:
     for name in ("estimate", "deadline"):
         if getattr(jobs[0], f"{name}_us") is not None:
             named[f"{name}_s"] = [getattr(job, f"{name}_us") / SEC for job in jobs]
+    if jobs[0].priority is not None:
+        named["priority"] = [job.priority for job in jobs]
     if any(job.types for job in jobs):
         named["gpu_types"] = [job.types for job in jobs]
     first = [[job.submit_us / SEC for job in jobs], [job.service_us / SEC for job in jobs]]
@@ -500,13 +502,14 @@ def read(start: Start, branch: Branch, jobs: list[Row]) -> Outcome:
         if done.policy is not None
     ]  # of two policies at one tick the second decides
     first = branch.policies[0].twin
+    ranks = sorted({-(job.priority or 0) for job in jobs})
     return replay(
         [
             Job(
                 job.submit_us, job.service_us, job.gpus, job.estimate_us,
                 predicted_us=job.estimate_us if is_told else None,
                 allowed=None if job.types is None else frozenset(job.types),
-                deadline_us=job.deadline_us,
+                deadline_us=job.deadline_us, precedence=ranks.index(-(job.priority or 0)),
             )
             for job in jobs
         ],

@@ -167,7 +167,7 @@ def smaller(course: Course) -> Iterator[Course]:
         for each in simpler:
             yield replace(course, moves=(*moves[:number], each, *moves[number + 1 :]))
     for number, job in enumerate(start.jobs):
-        plain = replace(job, types=None, gpus=1)
+        plain = replace(job, types=None, gpus=1, priority=job.priority and 0)
         for other in (plain, replace(job, types=None), replace(job, submit_us=0),
                       replace(job, service_us=start.unit)):  # fmt: skip
             if other != job:

@@ -126,7 +126,7 @@ def of_limits(source: Source) -> Trial:
 
 
 def of_holds(source: Source) -> Trial:
-    """Jobs that are held, wait for each other and are cancelled, under every policy.
+    """Jobs that are held, wait for each other, are cancelled and of any rank, under every policy.
 
     A third has outages, and three in ten a policy without a readable twin; a fifth goes by a trace.
     """

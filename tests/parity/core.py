@@ -72,6 +72,8 @@ def make_trace(jobs: Sequence[Job], array_limits: Sequence[int | None] = ()) -> 
     if any(job.max_gpus is not None for job in jobs):
         most = [float("nan") if job.max_gpus is None else float(job.max_gpus) for job in jobs]
         optional["max_gpus"] = most
+    if any(job.precedence for job in jobs):
+        optional["priority"] = [-job.precedence for job in jobs]
     optional |= held_columns(jobs, array_limits)
     for kind, make in PROFILES.items():
         if any(getattr(job, kind) for job in jobs):

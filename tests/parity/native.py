@@ -54,10 +54,17 @@ def job_table(
             [sets.index(tuple(sorted(job.allowed or ()))) for job in in_order], np.int32
         ),
         type_masks=np.array(masks, np.uint64),
+        **rank_columns(in_order),
         **hold_columns(in_order, array_limits),
         **demand_columns(in_order),
         **model_columns(in_order, gpu_types),
     )
+
+
+def rank_columns(jobs: Sequence[Job]) -> dict[str, np.ndarray]:
+    """Return who goes first; nothing if all jobs are alike."""
+    ranks = [job.precedence for job in jobs]
+    return {"precedence": np.array(ranks, np.int32)} if len({*ranks}) > 1 else {}
 
 
 def hold_columns(jobs: Sequence[Job], array_limits: Sequence[int | None]) -> dict[str, np.ndarray]:

@@ -1,4 +1,6 @@
-"""Cases whose jobs are held, wait for each other, are tasks of arrays and are cancelled."""
+"""Cases whose jobs are held, wait for each other, are tasks of arrays, are cancelled, and are of
+different priorities.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +16,23 @@ from tests.reference.scales import MAX_SUBMIT, SHAPES
 
 KINDS = ("after", "after", "afterany", "afterok", "afterok", "afternotok")
 DELAYS = (0, 0, 1, 2, 5)
-
+RANKS = ((0, 1), (0, 0, 0, 1, 2), range(12))
 
 REACHES = ("earlier", "earlier", "later", "any")
 """On which jobs others depend; with ``any`` there are circles, whose jobs stay held."""
 
 
 def held(source: Source, case: Case, reaches: Sequence[str] = REACHES) -> Case:
-    """Return the case with times of eligibility, dependencies, arrays and cancellations."""
+    """Return the case with times of eligibility, dependencies, arrays, cancellations and ranks."""
     jobs = with_holds(source, case.jobs, reaches, case.scale == "ages")
     limits: list[int | None] = []
     if flag(source):
         limits = [source.one_of((1, 1, 2, 3, None)) for _ in range(source.between(1, 3))]
         arrays = (None, *range(len(limits)), *range(len(limits)))
         jobs = [replace(job, array=source.one_of(arrays)) for job in jobs]
+    if flag(source):
+        ranks = source.one_of(RANKS)
+        jobs = [replace(job, precedence=source.one_of(ranks)) for job in jobs]
     return replace(case, jobs=jobs, array_limits=limits, kill_invalid_depend=flag(source))
 
 

@@ -79,6 +79,7 @@ class Row:
     deadline_us: int | None = None
     types: tuple[str, ...] | None = None
     user: str = "u"
+    priority: int | None = None
 
 
 @dataclass(frozen=True)
@@ -151,9 +152,10 @@ def row(source: Source, start: Start, number: int, submit_us: int) -> Row:
     types = None
     if start.placement != "count" and is_rare(source, 4):
         types = (source.one_of(TYPES),)
+    has_rank = like is not None and like.priority is not None
     return Row(
         number, submit_us, service * unit, source.between(1, max(1, num_gpus)), estimate, deadline,
-        types, source.one_of("uv"),
+        types, source.one_of("uv"), source.between(-2, 2) if has_rank else None,
     )  # fmt: skip
 
 
@@ -175,7 +177,8 @@ def starts(source: Source) -> Start:
     has_estimates = predictor == "estimate" or is_rare(source, 4)
     last = source.one_of((0, 3, 6))
     pattern = Row(0, 0, 1, 1, 1 if has_estimates else None,
-                  1 if pool in ("readable", "measured") else None)  # fmt: skip
+                  1 if pool in ("readable", "measured") else None,
+                  priority=0 if is_rare(source, 3) else None)  # fmt: skip
     start = Start(
         (pattern,), servers, choice(source, pool, unit), pool, placement, predictor,
         source.between(0, 3), unit,

@@ -44,6 +44,8 @@ def trace_of(jobs: Sequence[Job], **columns: Any) -> Trace:
         "checkpoint_s": [job.checkpoint_us / SECOND for job in jobs],
         "restart_s": [job.restart_us / SECOND for job in jobs],
     }
+    if any(job.precedence for job in jobs):
+        arguments["priority"] = [-job.precedence for job in jobs]
     if any(job.allowed for job in jobs):
         arguments["gpu_types"] = [job.allowed for job in jobs]
     for name in ("estimate", "predicted", "time_limit", "checkpoint_every"):

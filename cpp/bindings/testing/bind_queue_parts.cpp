@@ -24,7 +24,7 @@ void bind_queue(py::module_& m, const char* name) {
       .def("top",
            [](Queue& q) {
              if (q.empty()) throw py::index_error("empty");
-             return std::pair(q.top().key, q.top().job);
+             return std::pair(q.top().key(), q.top().job);
            })
       .def("pop", [](Queue& q) {
         if (q.empty()) throw py::index_error("empty");

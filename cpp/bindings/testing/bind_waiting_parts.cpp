@@ -46,7 +46,7 @@ using FoundJob = std::optional<std::tuple<double, JobId, ClassId>>;
 
 FoundJob found_job(const KeyedJob& job, ClassId id) {
   if (job.job == kNoJob) return std::nullopt;
-  return std::tuple(job.key, job.job, id);
+  return std::tuple(job.key(), job.job, id);
 }
 
 }  // namespace

@@ -22,16 +22,15 @@ namespace {
 class Easy final : public Scheduler {
  public:
   explicit Easy(const Parameters& parameters) {
-    BackfillRule rule;
-    rule.admits_extra = admits_extra_ = parameters.flag("extra");
-    rule.depth = parameters.integer("depth");
-    rule.shortest_first = parameters.text("backfill") == "shortest";
-    if (parameters.text("touch") == "strict") rule.margin = margin_ = kTick;
-    if (rule.depth > 1 || rule.shortest_first) deep_.emplace(rule);
+    rule_.admits_extra = parameters.flag("extra");
+    rule_.depth = parameters.integer("depth");
+    rule_.shortest_first = parameters.text("backfill") == "shortest";
+    if (parameters.text("touch") == "strict") rule_.margin = kTick;
   }
 
   void begin(const Setup& setup) override {
-    if (deep_) {
+    if (rule_.depth > 1 || rule_.shortest_first || setup.state.jobs().has_precedences()) {
+      deep_.emplace(rule_);
       deep_->begin(setup);
       return;
     }
@@ -41,7 +40,7 @@ class Easy final : public Scheduler {
     reserved_for_ = refused_ = kNoJob;
     is_settled_ = false;
     placeable_.begin(setup, line_.heads());
-    head_.begin(setup, admits_extra_, margin_);
+    head_.begin(setup, rule_.admits_extra, rule_.margin);
   }
 
   [[nodiscard]] bool withdraw(const State& state, JobId job) override {
@@ -59,6 +58,7 @@ class Easy final : public Scheduler {
   }
 
   [[nodiscard]] bool takes_outages() const override { return true; }
+  [[nodiscard]] bool uses_precedence() const override { return true; }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
     if (deep_) {
@@ -133,7 +133,7 @@ class Easy final : public Scheduler {
     if (!is_pooled_) {
       is_settled_ = false;
       if (state.now() + state.jobs().estimate(job) > head_.shadow_time()) reserved_for_ = kNoJob;
-    } else if (margin_ > Time{0} && state.jobs().estimate(job) > head_.longest(state)) {
+    } else if (rule_.margin > Time{0} && state.jobs().estimate(job) > head_.longest(state)) {
       reserved_for_ =
           kNoJob;  // one that ends at the reserved start took GPUs that are free by then
     }
@@ -194,9 +194,8 @@ class Easy final : public Scheduler {
     placeable_.end_walk(state);
   }
 
-  bool admits_extra_ = true;
-  Time margin_{0};
-  std::optional<DeepBackfilling> deep_;
+  BackfillRule rule_;
+  std::optional<DeepBackfilling> deep_;  // where the queue is not in the order of JobIds
   Ref<Placement> placement_;
   bool is_pooled_ = false;
   BackfillWalk line_;

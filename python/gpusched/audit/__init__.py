@@ -82,11 +82,11 @@ def audit(
     each moment, which may depend on the number and types of GPUs, the placement and shared links),
     restarts and resizes are paid. No job starts on a server that is down, a failure ends all runs
     on its server and costs the work since the last checkpoint, and a time limit ends a run. Jobs
-    end, stay held, are rejected for a true reason or
-    were cancelled according to the warnings, and the columns, the digest, the deadlines met and the
-    other metrics follow from the log. The specification matches the registered names and these very
-    jobs; counters, warnings and decisions agree with the log. For policies whose queues are
-    documented as keys, like jobs start in order, and no job waits that could be placed.
+    end, stay held, are rejected for a true reason or were cancelled according to the warnings, and
+    the columns, the digest, the deadlines met and the other metrics follow from the log. The
+    specification matches the registered names and these very jobs; counters, warnings and decisions
+    agree with the log. For policies whose queues are documented as keys, like jobs start in order,
+    no job waits that could be placed, and none gets the GPUs of one of higher priority.
 
     Parameters
     ----------
@@ -144,6 +144,7 @@ def audit(
     if not done.is_handed_over:
         orders.check_order(case)
         orders.check_idleness(case, done)
+        orders.check_precedence(case, done)
     if level == "decisions":
         from gpusched.audit import decisions  # loads the reference engine
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Protocol
@@ -419,6 +420,20 @@ class Case(LoggedRun):
     def occupancy(self) -> Occupancy:
         """GPUs held on each server over time, for a log with existing servers only."""
         return Occupancy(self.rows, self.servers.gpus)
+
+    @kept
+    def precedence(self) -> Int64 | None:
+        """The rank of each job of the trace by its priority, 0 first; None: all are equal."""
+        points = np.zeros(self.num_jobs)
+        for sign, column in ((1, self.trace.priority), (-1, self.trace.nice)):
+            points = points if column is None else points + sign * column
+        late: AnyArray = -points
+        if age_s := self.spec.priority_age_s:
+            values, index = np.unique(points, return_inverse=True)
+            ahead_us = [round(Fraction(v) * Fraction(age_s) * 1_000_000) for v in values.tolist()]
+            late = self.trace.submit_us.astype(object) - np.array(ahead_us, object)[index]
+        values, place = np.unique(late, return_inverse=True)
+        return place.astype(np.int64) if len(values) > 1 else None
 
     @kept
     def predicted_us(self) -> Int64 | None:

@@ -212,7 +212,7 @@ def _decided(case: Case, course: Course, jobs: Int64, after_us: int = -1) -> Eng
     there = set(numbers)
     cancelled = [(us, job) for job, us in course.cancelled.items() if us > after_us]
     return make_engine(
-        jobs_of(case.trace, jobs, case.flags.predicted, speed),
+        jobs_of(case.trace, jobs, case.flags.predicted, speed, case.precedence),
         servers_of(case.cluster),
         make_scheduler(policy, given),
         placement,

@@ -59,12 +59,25 @@ class Order:
 
     @property
     def head_first(self) -> bool:
-        """Whether the first job by submit starts whenever it can be placed."""
+        """Whether the first job by precedence and submit starts whenever it can be placed."""
         return self.name in HEAD_FIRST and getattr(self.scheduler, "strict", True)
+
+    @property
+    def takes_back(self) -> bool:
+        """Whether each decision gives all GPUs to jobs in order, as many as fit."""
+        usual = {"scan": "skip", "epoch": "event"}
+        params = getattr(self.scheduler, "params", {})
+        is_plain = isinstance(self.scheduler, Preemptive) and not self.may_fill
+        return is_plain and all(params[name] == value for name, value in usual.items())
+
+    @property
+    def may_fill(self) -> bool:
+        """Whether the widest of the first jobs go before the others."""
+        return isinstance(self.scheduler, ServerFilling)
 
     def may_idle(self, case: Case) -> bool:
         """Whether GPUs may stay free although a waiting job fits."""
-        return case.pooled and isinstance(self.scheduler, ServerFilling)
+        return case.pooled and self.may_fill
 
 
 def order_of(case: Case) -> Order | None:
@@ -90,7 +103,10 @@ def check_order(case: Case) -> None:
     if order is None or not case.any_waits or order.key is None:
         return
     keys = order.key(case, order.scheduler)
-    if keys is None:
+    columns = None if keys is None else (*keys, case.job)
+    if case.precedence is not None:  # if the keys are unknown, classes are compared alone
+        columns = (case.precedence[case.job], *(columns or ()))
+    if columns is None:
         return
     is_strict = getattr(order.scheduler, "strict", False)
     kind = np.zeros(len(case.job), np.int64) if is_strict else case.alike.of_job[case.job]
@@ -107,7 +123,7 @@ def check_order(case: Case) -> None:
     ahead &= since_us[other] <= start_us[one]
     one, other = one[ahead], other[ahead]
     is_less, is_equal = np.zeros(len(one), np.bool_), np.ones(len(one), np.bool_)
-    for column in (*keys, case.job):
+    for column in columns:
         is_less |= is_equal & (column[other] < column[one])
         is_equal &= column[other] == column[one]
     case.report(
@@ -167,6 +183,59 @@ def _check_kind(case: Case, waits: Waits, begin_us: Int64, end_us: Int64) -> Non
     )
 
 
+def check_precedence(case: Case, course: Course) -> None:
+    """Check that no job waits while jobs of lower priority get as many GPUs as it needs.
+
+    Under a preemptive policy those count, too, that they keep. Checked where any free GPUs suffice.
+    """
+    order, precedence = order_of(case), case.precedence
+    if order is None or precedence is None or not _takes_all_alike(case):
+        return
+    is_preemptive = isinstance(order.scheduler, Preemptive)
+    is_any = order.takes_back if is_preemptive else order.leaves_nothing
+    if not (is_any or order.head_first):
+        return
+    waits = (Waits.behind if is_any else Waits.ahead)(case, course)
+    instant = case.moments.of
+    # Twice the number of an instant is its decision; one more, what comes after it.
+    begin, end = 2 * instant(case.start_us), 2 * instant(case.end_us)
+    from_, until = 2 * instant(waits.from_us), 2 * instant(waits.until_us)
+    groups, group = np.unique(
+        np.stack((precedence[waits.job], case.trace.gpus[waits.job])), axis=1, return_inverse=True
+    )
+    often = np.bincount(group.ravel(), minlength=groups.shape[1])
+    most = max(_KINDS, _ROWS // max(1, len(case.rows["job"])))
+    for number in np.argsort(-often, kind="stable")[:most].tolist():
+        own, gpus = groups[:, number].tolist()
+        goes_later = precedence[case.job] > own
+        held = ~goes_later if is_preemptive else np.ones(len(case.job), np.bool_)
+        at = np.concatenate(((begin + goes_later)[held], end[held]))
+        change = np.concatenate((-case.width[held], case.width[held]))
+        begins, ends = Steps.of(case.cluster.num_gpus, at, change).spans(gpus)
+        if not len(begins):
+            continue
+        mine = np.flatnonzero(group.ravel() == number)
+        nearest = np.minimum(np.searchsorted(ends, from_[mine], side="right"), len(begins) - 1)
+        since = np.maximum(from_[mine], begins[nearest])
+        case.report(
+            "passed over",
+            since < np.minimum(until[mine], ends[nearest]),
+            lambda i, mine=mine, since=since, gpus=gpus: (  # type: ignore[misc]
+                f"job {waits.job[mine[i]]} of {gpus} GPUs waits at "
+                f"{case.moments.us[since[i] // 2]} us, although jobs of lower priority have as many"
+            ),
+        )
+
+
+def _takes_all_alike(case: Case) -> bool:
+    """Whether any job starts wherever enough GPUs are free, on any servers."""
+    if case.flags.places or case.has_outages or case.cluster.server_part_of is not None:
+        return False
+    is_any = case.pooled or values_of(case.spec.placement)[0] in TAKES_ANY
+    has_nodes = any(per_node for *_, per_node in case.alike.kinds)
+    return is_any and not (case.alike.has_demands or has_nodes) and bool(case.alike.allowed.all())
+
+
 _FROM_US = itemgetter(1)
 
 
@@ -205,9 +274,14 @@ class Waits:
 
     @classmethod
     def ahead(cls, case: Case, course: Course) -> Waits:
-        """Return the waits of the first job by submit, until it starts, was cancelled, or ever."""
+        """Return the waits of the first job by precedence and submit.
+
+        Each lasts until the job starts, was cancelled, or ever.
+        """
+        if case.precedence is not None:
+            return cls._of_first(cls.behind(case, course), case.precedence)
         if case.is_hit.any() or case.has_holds:  # who is held stands in nobody's way
-            return cls._of_first(cls.behind(case, course))
+            return cls._of_first(cls.behind(case, course), np.zeros(case.num_jobs, np.int64))
         jobs, at_us = course.taken_back(case)
         left_us = np.where(case.has_run | case.rejected, case.first_start_us, NEVER_US)
         left_us[jobs] = np.where(case.has_run[jobs], left_us[jobs], at_us)
@@ -219,21 +293,22 @@ class Waits:
         return self.of(self.from_us < self.until_us)
 
     @classmethod
-    def _of_first(cls, waits: Waits) -> Waits:
-        """Return the parts of the waits in which no job with a lower id waits."""
+    def _of_first(cls, waits: Waits, precedence: Int64) -> Waits:
+        """Return the parts of the waits in which no job before it waits."""
         firsts: list[tuple[int, int, int]] = []
-        line: list[tuple[int, int]] = []  # (job, until) of those that wait, the first on top
+        line: list[tuple[int, int, int]] = []  # (precedence, job, until) of those that wait
         coming = sorted(zip(*(c.tolist() for c in vars(waits).values()), strict=True), key=_FROM_US)
         instants = np.unique(np.concatenate((waits.from_us, waits.until_us))).tolist()
         place = 0
         for begin_us, end_us in pairwise(instants):
             while place < len(coming) and coming[place][1] == begin_us:
-                heappush(line, (coming[place][0], coming[place][2]))
+                job, _, until_us = coming[place]
+                heappush(line, (int(precedence[job]), job, until_us))
                 place += 1
-            while line and line[0][1] <= begin_us:
+            while line and line[0][2] <= begin_us:
                 heappop(line)
             if line:
-                firsts.append((line[0][0], begin_us, end_us))
+                firsts.append((line[0][1], begin_us, end_us))
         return cls(*np.array(firsts, np.int64).reshape(-1, 3).T)
 
 

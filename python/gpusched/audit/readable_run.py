@@ -32,13 +32,21 @@ if TYPE_CHECKING:
 _BYTES_PER_S = 1e9 / 8  # of one Gbit/s
 
 
-def jobs_of(trace: Trace, which: AnyArray | slice, predicted: str, speed: str) -> list[Job]:
+def jobs_of(
+    trace: Trace,
+    which: AnyArray | slice,
+    predicted: str,
+    speed: str,
+    precedence: Int64 | None = None,
+) -> list[Job]:
     """Return some of the jobs of a trace.
 
     Parameters
     ----------
     predicted
         The column of the trace that policies take for services.
+    precedence
+        Of each job of the trace.
     """
     columns: dict[str, list[Any]] = {}
 
@@ -65,6 +73,7 @@ def jobs_of(trace: Trace, which: AnyArray | slice, predicted: str, speed: str) -
         add(kind, trace.profile, [make(profile) for profile in trace.profiles].__getitem__)
     if trace.graph is not None and speed == "stages":
         add("graph", trace.graph, [_graph(graph) for graph in trace.graphs].__getitem__)
+    add("precedence", precedence)
     columns |= _holds(trace, which)
     return [Job(**dict(zip(columns, row, strict=True)))
             for row in zip(*columns.values(), strict=True)]  # fmt: skip

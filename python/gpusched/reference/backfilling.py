@@ -107,7 +107,10 @@ class Reservations:
 
 
 class Easy(NonPreemptive):
-    """Later jobs start now if they do not delay reservations, by the estimates."""
+    """Jobs wait by precedence and JobId; later ones start now if they delay no reservation.
+
+    Ends are those of the estimates.
+    """
 
     has_memory = False
 
@@ -123,7 +126,7 @@ class Easy(NonPreemptive):
 
     def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
         """Start heads, reserve for the first waiting jobs, backfill."""
-        queue = engine.waiting
+        queue = sorted(engine.waiting, key=lambda job: (job.job.precedence, job.id))
         promises: list[HeadReservation] = []
         deep = Reservations(self.margin)
         depth = self.params["depth"]
@@ -136,7 +139,7 @@ class Easy(NonPreemptive):
             else:
                 deep.add(engine, job)
         if self.params["backfill"] == "shortest":
-            queue.sort(key=lambda job: (job.estimate, job.id))
+            queue.sort(key=lambda job: (job.job.precedence, job.estimate, job.id))
         for job in queue:
             self.try_start(engine, job, promises, deep)
 

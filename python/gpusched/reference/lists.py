@@ -1,4 +1,4 @@
-"""List scheduling: walk the queue in key order, without and with preemption."""
+"""List scheduling: walk the queue by precedence, then by key, without and with preemption."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class NonPreemptive:
 
 
 class ListScheduler(NonPreemptive):
-    """Walk the queue in key order; strict stops at the first job that does not fit."""
+    """Walk the queue by precedence and key; strict stops at the first job that does not fit."""
 
     has_memory = False
 
@@ -42,7 +42,8 @@ class ListScheduler(NonPreemptive):
     def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
         """Start what can be placed."""
         queue = engine.waiting
-        queue.sort(key=lambda job: (self.key(job, engine.now, engine.seed), job.id))
+        rank = self.key
+        queue.sort(key=lambda job: (job.job.precedence, rank(job, engine.now, engine.seed), job.id))
         for job in queue:
             allocation = engine.place(job)
             if allocation is not None:
@@ -71,7 +72,7 @@ def ticks(seconds: float) -> int:
 
 
 class Preemptive:
-    """Steps 1 to 5 of the preemptive decision."""
+    """Steps 1 to 5 of the preemptive decision, in the order of precedence, key and JobId."""
 
     has_memory = False
 
@@ -124,7 +125,8 @@ class Preemptive:
 
     def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
         """Decide which jobs run from now on."""
-        key = self.keys(engine)
+        own = self.keys(engine)
+        key = {job: (engine.jobs[job].job.precedence, own[job]) for job in own}
         ranked = [engine.jobs[number] for number in sorted(key, key=key.__getitem__)]
         taken = {job.id for job in self.take(ranked, engine.gpus_up)}  # step 1
         running = [job for job in ranked if job.id in engine.holding]  # step 2

@@ -125,6 +125,8 @@ class Job:
     ``dependencies`` are met, or one of them with ``dependency_any``; ``array`` is the array of
     which it is a task. It is cancelled at ``cancel_at_us``, unless it is over. With
     ``exit_failed`` its end is not ok.
+
+    List-like policies order jobs by ``precedence``, the lower first, before their own keys.
     """
 
     submit_us: int
@@ -158,6 +160,7 @@ class Job:
     array: int | None = None
     cancel_at_us: int | None = None
     exit_failed: bool = False
+    precedence: int = 0
 
     @property
     def may_be_held(self) -> bool:

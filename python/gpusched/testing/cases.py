@@ -37,11 +37,13 @@ LIMITS: Final = ("time_limit_s", "checkpoint_every_s", "checkpoint_write_s", "ma
 """Columns on how runs end and what is kept of them."""
 HOLDS: Final = ("eligible_s", "cancel_at_s", "array", "array_limit", "dependency")
 """Columns that hold or cancel jobs."""
+RANKS: Final = ("priority", "nice")
+"""Columns that decide which jobs go first; the only ones that may be negative."""
 
 _COLUMNS: Final = (
     "submit_s", "service_s", "gpus", "estimate_s", "predicted_s", "deadline_s", "checkpoint_s",
     "restart_s", "weight", "value", "min_gpus", "max_gpus", "gpu_share", "cpu", "memory_gib",
-    "gpus_per_node", *LIMITS, "eligible_s", "cancel_at_s", "array_limit",
+    "gpus_per_node", *LIMITS, "eligible_s", "cancel_at_s", "array_limit", *RANKS,
 )  # fmt: skip
 _NAMES: Final = ("array", "dependency", "status", "user", "group")
 """Labels that may hold jobs, if any does."""
@@ -59,7 +61,7 @@ def columns_of(trace: Trace) -> Columns:
         is_time = name.endswith("_s")
         values = getattr(trace, f"{name[:-1]}us" if is_time else name)
         if values is not None:
-            is_none = values < (name == "checkpoint_every_s")
+            is_none = (values < (name == "checkpoint_every_s")) & (name not in RANKS)
             is_held = is_time & (values == HELD)
             values = values / US_PER_S if is_time else values
             values = np.where(is_held, np.inf, values)

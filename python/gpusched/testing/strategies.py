@@ -88,6 +88,7 @@ MAX_SERVICE_S: Final = 10
 
 _WEIGHTS: Final = (1, 2, 0.5)
 _COSTS: Final = (0, 1, 2)
+_POINTS: Final = (0, 1, 2, 10, -1, 0.5)
 _ARRAYS: Final = ("a", "b")
 _KINDS: Final = ("afterany", "afterok", "afternotok", "after", "aftercorr")
 _DELAYS: Final = st.sampled_from(("", "+0", "+0.05", "+0.1"))
@@ -96,7 +97,7 @@ _DELAYS: Final = st.sampled_from(("", "+0", "+0.05", "+0.1"))
 COLUMNS: Final = (
     "estimate_s", "weight", "deadline_s", "checkpoint_s", "restart_s", "gpu_types", "time_limit_s",
     "checkpoint_every_s", "checkpoint_write_s", "max_requeues", "eligible_s", "cancel_at_s",
-    "array", "dependency", "profile", "graph",
+    "array", "dependency", "priority", "nice", "profile", "graph",
 )  # fmt: skip
 """Columns that a drawn trace may have besides submit times, services and GPUs."""
 
@@ -121,8 +122,8 @@ def traces(
         ``"weight"``, ``"deadline_s"``, ``"checkpoint_s"``, ``"restart_s"``, ``"gpu_types"``,
         ``"time_limit_s"``, ``"checkpoint_every_s"``, ``"checkpoint_write_s"``, ``"max_requeues"``,
         ``"eligible_s"``, ``"cancel_at_s"``, ``"array"`` (with limits), ``"dependency"`` (with
-        statuses, and without circles), ``"profile"``, ``"graph"``. The last two are then always
-        present, the others sometimes.
+        statuses, and without circles), ``"priority"``, ``"nice"``, ``"profile"``, ``"graph"``. The
+        last two are then always present, the others sometimes.
 
     Returns
     -------
@@ -189,6 +190,8 @@ def _traces(
     if "dependency" in columns and draw(st.booleans()):
         more["dependency"] = draw(_dependencies(submit_s, more.get("array", [""] * len(jobs))))
         more["status"] = [draw(st.sampled_from(("ok", "failed", "killed"))) for _ in jobs]
+    for name in ("priority", "nice"):
+        column(name, [none | st.sampled_from(_POINTS)] * len(jobs))
     if len(types) > 1:
         column("gpu_types", [st.sampled_from(("", *types))] * len(jobs))
     if "profile" in columns:
