@@ -38,7 +38,6 @@ from gpusched.model.outages import Outages, core_outages, outage_remarks
 from gpusched.plugins.identity import PythonObject, identify
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.results.result import Result
-from gpusched.results.run_remarks import no_priorities
 from gpusched.schedules.schedule import Schedule, StoredSchedule
 from gpusched.specs.case import (
     TRUTH,
@@ -51,7 +50,7 @@ from gpusched.specs.case import (
 )
 from gpusched.specs.fingerprints import fingerprint
 from gpusched.specs.run_spec import OutageSource, RunSpec, TraceSource
-from gpusched.traces.job_columns import NOT_GIVEN, precedence_of
+from gpusched.traces.job_columns import NOT_GIVEN
 from gpusched.traces.workload import Trace
 
 if TYPE_CHECKING:
@@ -444,17 +443,8 @@ class Ready:
             prediction=report,
             outages=self.outages,
             is_partial=is_partial,
-            remarks=(
-                *self._unread, *self._unmet, *self._unranked(schedule), *self._outlasts(schedule),
-            ),
-        )  # fmt: skip
-
-    def _unranked(self, schedule: Any) -> list[str]:
-        """Warn about a policy that does not look at the priorities of the jobs."""
-        if getattr(schedule, "uses_precedence", True):
-            return []
-        ranks = precedence_of(self.trace, self.spec.priority_age_s or None)
-        return [] if ranks is None else [no_priorities(self.spec.policy)]
+            remarks=(*self._unread, *self._unmet, *self._outlasts(schedule)),
+        )
 
     def _outlasts(self, schedule: Schedule) -> list[str]:
         """Warn about a run that is longer than the time for which its failures were drawn."""

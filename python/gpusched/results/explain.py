@@ -18,7 +18,7 @@ from gpusched.base.units import WHOLE_GPU
 from gpusched.base.wording import duration, plural
 from gpusched.results.cost import row_gpus, sums
 from gpusched.results.holds import FAILURE, START, Condition, HoldCauses
-from gpusched.results.run_remarks import uses_priorities
+from gpusched.results.run_remarks import goes_by_priority
 from gpusched.schedules.down_times import down_rows, struck
 from gpusched.schedules.schedule import (
     CANCELLED,
@@ -543,7 +543,7 @@ class _Story:
         self.last_us = int(self.intervals["end_us"].max(initial=0))
         is_later = result.is_partial and self.submit_us > self.last_us
         self.was_held = self.joined_us != self.submit_us and not is_later
-        self.has_priorities = uses_priorities(result)
+        self.has_priorities = goes_by_priority(result)
         self.waits = self._longest_waits()
 
     def lines(self) -> Iterator[str]:

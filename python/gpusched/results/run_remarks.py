@@ -42,6 +42,7 @@ def of_run(result: RunLog) -> list[str]:
     """Return a result's warnings on missing, misread and ignored inputs."""
     return [
         *lacking(result.trace, result.spec.policy, result.spec.predictor),
+        *unranked(result),
         *misread(result),
         *unread_types(result.trace, result.cluster, result.spec.speed),
     ]
@@ -65,16 +66,27 @@ def lacking(trace: Trace, policy: str, predictor: str) -> list[str]:
     return lines
 
 
-def no_priorities(policy: str) -> str:
-    """Return the warning for a policy that does not look at the priorities of jobs."""
-    return f"policy={policy} does not use priorities"
+def unranked(result: RunLog) -> list[str]:
+    """Warn about a policy that does not look at the priorities of the jobs."""
+    if _looks_at_priorities(result) or not _has_priorities(result):
+        return []
+    return [f"policy={result.spec.policy} does not use priorities"]
 
 
-def uses_priorities(result: RunLog) -> bool:
-    """Whether jobs of different priorities were ordered by them."""
-    spec = result.spec
-    has_ranks = precedence_of(result.trace, spec.priority_age_s or None) is not None
-    return has_ranks and no_priorities(spec.policy) not in result.warnings
+def goes_by_priority(result: RunLog) -> bool:
+    """Whether the policy ordered jobs of different priorities by them."""
+    return _looks_at_priorities(result) and _has_priorities(result)
+
+
+def _looks_at_priorities(result: RunLog) -> bool:
+    known = registered("scheduler").get(result.spec.policy.partition(":")[0])
+    # The core cannot know it of schedulers in Python; none of gpusched's own does.
+    is_ours = known is not None and not known.is_native and not result.spec.python
+    return result.schedule.uses_precedence and not is_ours
+
+
+def _has_priorities(result: RunLog) -> bool:
+    return precedence_of(result.trace, result.spec.priority_age_s or None) is not None
 
 
 def misread(result: RunLog) -> list[str]:

@@ -32,6 +32,13 @@ def built(**more: Any) -> gs.Trace:
     return gs.Trace.from_columns(**columns | more)
 
 
+class Idle(gs.Scheduler):
+    """Starts no job."""
+
+    def decide(self, state, finished, arrived, actions):
+        pass
+
+
 JOBS = built()
 PLAIN = JOBS.with_columns(priority=None)
 
@@ -49,7 +56,7 @@ def simulated(trace: gs.Trace = JOBS, **options: Any) -> gs.Result:
     [
         ("fifo", {}, [0, 15, 10]),
         ("fifo-skip", {}, [0, 15, 10]),
-        ("ljf", {}, [0, 15, 10]),  # its own key says 1 before 2
+        ("sjf", {"service_s": [10, 2, 5]}, [0, 15, 10]),
         ("easy", {}, [0, 15, 10]),
         ("srtf", {}, [0, 1, 2]),
         ("fifo", {"nice": [NAN, NAN, 5]}, [0, 10, 16]),  # -1 in all
@@ -87,12 +94,21 @@ def test_equal_priorities_change_no_digest(policy):
         assert result.warnings == expected.warnings
 
 
-def test_what_does_not_use_priorities_says_so():
-    result = simulated(policy="a-srpt")
-    assert "policy=a-srpt does not use priorities" in result.warnings
-    assert result.digest == simulated(PLAIN, policy="a-srpt").digest
-    assert "priorit" not in str(simulated(PLAIN, policy="a-srpt").warnings)
+@each("policy", ["a-srpt", "gavel", "conservative", "a-srpt:tau=0.5"])
+def test_what_does_not_use_priorities_says_so(policy):
+    result = simulated(policy=policy)
+    assert f"policy={policy} does not use priorities" in result.warnings
+    assert result.digest == simulated(PLAIN, policy=policy).digest
+    assert "priorit" not in str(simulated(PLAIN, policy=policy).warnings)
     assert "priorit" not in str(simulated().warnings)
+    run = gs.Simulation(JOBS, ONE, policy=policy)
+    run.run_until(3)
+    assert f"policy={policy} does not use priorities" in run.result().warnings
+    if policy == "gavel":
+        assert "priorit" not in str(simulated(policy=Idle()).warnings)  # it may look at them
+
+
+def test_a_comparison_says_once_which_do_not_use_them():
     told = of_results(gs.compare(JOBS, ONE, ["fifo", "a-srpt"]).results)
     assert told.count("policy=a-srpt does not use priorities") == 1
 
