@@ -369,10 +369,13 @@ def test_no_more_tasks_of_an_array_run_than_it_allows(state, most, tasks):
         "state_reason": "JobArrayTaskLimit", "tres_req_str": "gres/gpu=1",
     }  # fmt: skip
     found = state((queue, nodes))
-    waiting = [f"40_{number}" for number in range(2, 2 + tasks)]
+    waiting = [f"40_{number}" for number in range(2, 10)]
     assert found.jobs.id.tolist() == ["40_1", *waiting, "43"]
-    assert found.jobs.rejects.total == 8 - tasks
-    assert started(found)[:tasks] == waiting
+    decision = gs.decide(found, policy="fifo-skip")
+    assert decision.holds == {
+        row: "array_limit is 3, which is reached" for row in range(1 + tasks, 9)
+    }
+    assert started(found, "fifo-skip")[:tasks] == waiting[:tasks]
 
 
 def test_clocks_may_differ(state):
@@ -517,9 +520,13 @@ def test_an_empty_queue_is_a_state(state, is_empty):
     if is_empty:
         queue["jobs"] = []
     found = state((queue, nodes))
-    assert (len(found.jobs), found.cluster.num_gpus, found.now_s) == (0, 24, 1_714_550_160)
-    assert found.jobs.rejects.total == (0 if is_empty else 3)
-    assert not gs.decide(found).what.size
+    num_jobs = 0 if is_empty else len(found.jobs)
+    assert (len(found.jobs), found.cluster.num_gpus) == (num_jobs, 24)
+    assert found.now_s == 1_714_550_160
+    decision = gs.decide(found)
+    assert not decision.what.size
+    assert decision.holds == dict.fromkeys(range(num_jobs), "JobHeldUser")
+    assert is_empty == (not decision.holds)
 
 
 def test_both_files_are_needed(tmp_path):
