@@ -358,7 +358,8 @@ def plain(jobs: Trace) -> Trace:
     positions = read_only(np.arange(len(jobs)))
     return dataclasses.replace(
         jobs, id=positions, row=positions, epoch=None, origin_s=0.0, rejects=Rejects(), notes=(),
-        profile=None, profiles=(), graph=None, graphs=(),
+        profile=None, profiles=(), graph=None, graphs=(), eligible_us=None, cancel_at_us=None,
+        dependency=None, array=None, array_limit=None,
     )  # fmt: skip
 
 
