@@ -180,6 +180,9 @@ def when(
     if known is not None:
         left_out = known.rejects.lines()
         remark((f"left out of the history: {line}" for line in left_out), style="yellow")
+    remark(every[0].notes if every else ())
+    held = holds_now(cluster)
+    remark([f"job {each.id} is held: {held[each.job]}" for each in every if each.job in held])
     if shown.is_json:
         found = [each.to_dict() for each in every]
         show_json({"jobs": found} if all else found[0])
@@ -194,11 +197,8 @@ def when(
     if every and not every[0].is_sampled:
         remark(["run times are those of --state; --history draws them from finished jobs"])
     if gone := cluster.num_withheld:
-        until = "" if outages is None else " until the end of an outage"
-        remark([f"{gone:,} GPUs are out of use; assumed to stay so{until}"])
-    remark(every[0].notes if every else ())
-    held = holds_now(cluster)
-    remark([f"job {each.id} is held: {held[each.job]}" for each in every if each.job in held])
+        but = "" if outages is None else ", but for --outages"
+        remark([f"{gone:,} GPUs are out of use; assumed to stay so{but}"])
 
 
 def _starts(every: list[StartForecast], cluster: ClusterState) -> Table:

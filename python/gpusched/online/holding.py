@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from gpusched import _core
 from gpusched.base.arrays import AnyArray, read_only
 from gpusched.specs.case import holds_of, job_columns
 from gpusched.traces.dependencies import KINDS
@@ -22,11 +23,7 @@ if TYPE_CHECKING:
 UNMET: Final = "(unfulfilled)"
 """In the text of a dependency, as squeue writes it: not met at the time of the state."""
 _AFTER: Final = KINDS.index("after")
-_FILLED: Final = {"eligible_us": NOT_GIVEN, "array": -1, "dependency_any": 0, "exit_failed": 0}
-_COLUMNS: Final = (
-    *_FILLED, "array_limit", "dependency_begin", "dependency_target", "dependency_kind",
-    "dependency_delay_us",
-)  # fmt: skip
+_PER_JOB: Final = {column.name for column in _core.JOB_COLUMNS if column.per == "job"}
 
 
 def holds_now(state: ClusterState) -> dict[int, str]:
@@ -99,17 +96,19 @@ def hold_columns(state: ClusterState) -> dict[str, Any]:
         known = np.full(len(jobs), NOT_GIVEN) if jobs.eligible_us is None else jobs.eligible_us
         jobs = dataclasses.replace(jobs, eligible_us=read_only(np.where(is_held, HELD, known)))
     jobs = dataclasses.replace(jobs, cancel_at_us=None)
-    if holds_of(jobs) is None:
+    held = holds_of(jobs)
+    if held is None:
         return {}
     columns = job_columns(jobs, state.cluster, uses_estimates=False, holds=True)
-    return {name: columns[name] for name in _COLUMNS if name in columns}
+    return {name: columns[name] for name in held.columns}
 
 
 def extended(columns: dict[str, Any], more: int) -> dict[str, Any]:
     """Return the columns of :func:`hold_columns` for so many more jobs, which are not held."""
     found = dict(columns)
-    for name in found.keys() & _FILLED.keys():
-        found[name] = np.pad(found[name], (0, more), constant_values=_FILLED[name])
+    for name in found.keys() & _PER_JOB:
+        none = NOT_GIVEN if name in ("array", "eligible_us") else 0
+        found[name] = np.pad(found[name], (0, more), constant_values=none)
     if "dependency_begin" in found:
         found["dependency_begin"] = np.pad(found["dependency_begin"], (0, more), mode="edge")
     return found

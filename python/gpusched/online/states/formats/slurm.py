@@ -143,11 +143,11 @@ class _Jobs:
             found[group] = value
         return found
 
-    def texts(self, told: Callable[[QueuedJob], str]) -> tuple[str, ...]:
-        """Return the text that is told of the record of each job."""
+    def texts(self, of: Callable[[QueuedJob], str]) -> tuple[str, ...]:
+        """Return what ``of`` makes of the record of each job."""
         found = [""] * len(self.own)
         for record, group in zip(self.records, self.groups, strict=True):
-            text = told(record)
+            text = of(record)
             for job in group.tolist():
                 found[job] = text
         return tuple(found)
