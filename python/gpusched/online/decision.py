@@ -212,7 +212,7 @@ def decide(
     policy, placement
         As for :func:`simulate`. A Python object is used as is, and keeps its own state.
     seed
-        Seed of random orders and placements, which draw by the rows of jobs.
+        Seed of random orders and placements, which draw by the rows of jobs without held ones.
     memory
         ``b""`` for the first decision, then the memory of the previous one: opaque bytes with a
         checksum, valid for this version of gpusched. They hold the history, which the engine

@@ -213,7 +213,11 @@ def jobs_of(
         service_s = np.where(runs, end_s - now_s, limit_s)
         queue.show("service_s", "remaining time_limit", service_s.tolist())
     # Records of running tasks may lack the limit.
-    limits = {each.array: each.array_limit for each in queue.records if each.array_limit > 0}
+    limits = {
+        each.array: each.array_limit
+        for each in queue.records
+        if each.array and each.array_limit > 0
+    }
     columns = {
         "submit_s": np.full(len(runs), now_s) if service == "left" else submit_s,
         "service_s": service_s,
