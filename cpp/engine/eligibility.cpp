@@ -96,6 +96,17 @@ bool Eligibility::arrive(JobId job) {
   return is_free;
 }
 
+void Eligibility::find_started(JobId job, Time start, bool runs) {
+  for (const Dependent& other : dependents(job)) {
+    if (other.kind == Dependency::start) meet(other.job, start + other.delay);
+  }
+  if (!runs) return;
+  eligible_us_[job] = state_->now().count();
+  if (const std::int32_t array = limiting(job); array >= 0) {
+    --arrays_[static_cast<std::size_t>(array)].room;
+  }
+}
+
 void Eligibility::hold(JobId job) {
   if (conditions_[job].is_impossible) {
     give_up(job);

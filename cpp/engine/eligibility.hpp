@@ -40,6 +40,9 @@ class Eligibility {
   [[nodiscard]] bool arrive(JobId job);
   /// If not, it is held from now on.
   void hold(JobId job);
+  /// Instead of `arrive`, where a run from a snapshot begins, or before it if the job does not run:
+  /// it has started at this time or earlier.
+  void find_started(JobId job, Time start, bool runs);
   /// Jobs have ended at this instant, before its decision.
   void see_ends(std::span<const Event> events);
   /// The held jobs that are to be cancelled because of what was seen so far.

@@ -31,13 +31,9 @@ Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& 
   feasibility_.begin(placement, seed, scheduler, control);
   eligibility_.begin(kills_impossible);
   may_hold_ = has_extras_ = eligibility_.is_used();
-  if (may_hold_) {
-    if (snapshot != nullptr) {
-      fail_input(
-          "eligible_us, cancel_at_us, dependencies, array_limit: supported only in runs that begin "
-          "empty");
-    }
-    executor_.keep_events();
+  if (may_hold_) executor_.keep_events();
+  if (snapshot != nullptr && !jobs.columns().cancel_at_us.empty()) {
+    fail_input("cancel_at_us: supported only in runs that begin empty");
   }
   expect(outages);
   if (snapshot != nullptr) restore(*snapshot);
@@ -96,7 +92,11 @@ void Simulation::restore(const Snapshot& snapshot) {
     }
     JobRecord& record = state_.record_of(job);
     record.preemptions = snapshot.preemptions[job];
-    if (snapshot.start_us[job] >= 0) continue;
+    const bool runs = snapshot.start_us[job] >= 0;
+    if (may_hold_ && (runs || attained > Time{0} || record.preemptions > 0)) {
+      eligibility_.find_started(job, runs ? Time{snapshot.start_us[job]} : snapshot.now, runs);
+    }
+    if (runs) continue;
     if (attained > Time{0} || record.preemptions > 0) {
       JobHistory& past = state_.history_of(job);
       past.held = attained;
@@ -106,12 +106,18 @@ void Simulation::restore(const Snapshot& snapshot) {
     const RejectReason reason = feasibility_.judge(job);
     if (reason == RejectReason::none) {
       executor_.take_up(job, attained, added);
+      if (may_hold_ && !eligibility_.arrive(job)) {
+        state_.hold(job);
+        eligibility_.hold(job);
+      }
     } else {
       reject(job, reason);
     }
   }
+  num_found_ = state_.num_arrived();
   restore_running(snapshot);
-  change({Change::restore}, std::min({snapshot.first, finishes_.next(), next_arrival()}));
+  change({Change::restore}, std::min({snapshot.first, finishes_.next(), next_arrival(),
+                                      eligibility_.next(), outages_.next()}));
 }
 
 void Simulation::restore_running(const Snapshot& snapshot) {
@@ -439,7 +445,7 @@ void Simulation::release_held() {
   const std::vector<JobId> released = eligibility_.take_released();
   for (const JobId job : released) {
     state_.release(job);
-    executor_.admit(job);
+    if (job >= num_found_) executor_.admit(job);  // a snapshot says what those had before
     arrived_.push_back(job);
     if (state_.jobs().submit(job) < state_.now()) executor_.note(EventKind::release, job);
   }

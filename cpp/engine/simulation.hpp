@@ -175,6 +175,7 @@ class Simulation {
   Eligibility eligibility_{state_};
   PendingChanges pending_;
   Time change_at_ = kNever;  // of those, of an outage, or of a held or cancelled job
+  JobId num_found_ = 0;  // so many jobs had arrived where a run from a snapshot began
   bool may_hold_ = false;       // jobs may be held, or are cancelled by their users
   bool has_extras_ = false;     // or there are outages
   bool has_changed_ = false;  // of the present instant, from outside

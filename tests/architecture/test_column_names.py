@@ -26,6 +26,7 @@ USERS = {
     "python/gpusched/audit/readable_run.py": "tells the readable engine what a trace has",
     "python/gpusched/bounds/deadline_bounds.py": "reads the columns of measured speeds",
     "python/gpusched/online/filling.py": "makes a table of requests, which have no times",
+    "python/gpusched/online/holding.py": "why jobs are held now, by their conditions",
     "python/gpusched/online/starting.py": "draws services, and moves jobs to other times",
     "python/gpusched/model/profiles.py": "the fields of a profile",
     "python/gpusched/reference/model.py": "a job of the readable engine, apart from the core",

@@ -281,10 +281,10 @@ def test_every_policy_takes_over_in_mid_run_and_gives_way_again(policy):
 
 
 def core_run(policy: str, snapshot: _core.Snapshot | None = None, **columns: Any) -> _core.Run:
+    kinds = {"gpus": np.int32}
     table = _core.JobTable(
-        *(np.asarray(columns[name], kind) for name, kind in
-          (("submit_us", np.int64), ("service_us", np.int64), ("gpus", np.int32)))
-    )  # fmt: skip
+        **{name: np.array(each, kinds.get(name, np.int64)) for name, each in columns.items()}
+    )
     servers = _core.Cluster(np.array([4], np.int32), np.array([0], np.int32))
     return _core.Run(table, servers, described(policy), snapshot=snapshot)
 
@@ -322,6 +322,13 @@ def snapshot(jobs: int) -> _core.Snapshot:
         preemptions=np.zeros(jobs, np.int32), added_us=nothing, held_job=none, held_server=none,
         held_mask=np.zeros(0, np.uint64),
     )  # fmt: skip
+
+
+def test_a_run_begun_in_its_midst_holds_jobs_but_knows_no_times_at_which_they_are_cancelled():
+    held = core_run("fifo", snapshot(3), **QUEUE, eligible_us=[-1, 90, 60])
+    assert held.finish().start_us.tolist() == [50, 160, 60]
+    with pytest.raises(ValueError, match="cancel_at_us: supported only in runs that begin empty"):
+        core_run("fifo", snapshot(3), **QUEUE, cancel_at_us=[60] * 3)
 
 
 @each("then", ["fifo", "sjf", "srtf", "las", "easy"])

@@ -123,6 +123,37 @@ def test_a_file_that_is_cut_short_is_refused(path, length):
         gs.online.read_state(path)
 
 
+def test_held_jobs_are_named_with_their_reasons(tmp_path, gpusched):
+    job = {"submit_s": 0, "gpus": 8, "service_s": 60}
+    jobs = [
+        {"id": "a", "hold": "JobHeldUser"}, {"id": "b", "eligible_s": 90},
+        {"id": "c", "dependency": "afterok:b,afterok:z"}, {"id": "d"},
+    ]  # fmt: skip
+    path = tmp_path / "now.json"
+    cluster = {"servers": [{"count": 1, "gpus": 8}]}
+    told = {"now_s": 5, "cluster": cluster, "jobs": [job | each for each in jobs]}
+    path.write_text(json.dumps(told | {"server_names": ["n1"]}))
+    why = {"a": "JobHeldUser", "b": "until 90 s", "c": "waits for afterok:b,afterok:z"}
+    decided = gpusched("decide", "--state", path, "--policy", "easy", "--json")
+    answer = json.loads(decided.stdout)
+    assert [each["id"] for each in answer["actions"]] == ["d"]
+    assert {each["id"]: each["why"] for each in answer["waiting"]} == {
+        name: f"is held: {text}" for name, text in why.items()
+    }
+    (tmp_path / "out.csv").write_text("server,start_s,end_s\nn1,100,200\n")
+    options = ("--state", path, "--outages", tmp_path / "out.csv", "--json")
+    done = gpusched("when", "--all", *options)
+    starts = [each["start_s"]["p50"] for each in json.loads(done.stdout)["jobs"]]
+    assert starts == [None, 90, 260, 5]
+    assert [each["share_hit"] for each in json.loads(done.stdout)["jobs"]] == [0, 1, 0, 0]
+    for name, text in why.items():
+        line = f"job {name} is held: {text}\n"
+        assert line in gpusched("decide", "--state", path).stderr
+        assert line in done.stderr
+    assert "1 target not found in the trace, counted as met (first: 'z'" in done.stderr
+    assert "outages: 1 failure, 0 drains of 1 server" in done.stderr
+
+
 @pytest.mark.parametrize("command", ["decide", "when --all"])
 def test_columns_that_no_policy_uses_are_remarked_if_they_say_something(
     command, tmp_path, gpusched

@@ -15,6 +15,7 @@ from gpusched.cli.console import remark, show_json, show_lines, show_table
 from gpusched.cli.options import RunOptions, Shown, argument, flag, format_options, in_panel, only
 from gpusched.online.decision import decide as decided
 from gpusched.online.decision_lines import Action, answer, answer_of, state_schema
+from gpusched.online.holding import holds_now
 from gpusched.online.states.state_formats import read_state
 from gpusched.traces.job_columns import unused
 
@@ -114,6 +115,8 @@ def decide(
         show_table(table("", columns, rows))
     else:
         show_lines(["no action needed now"])
+    ids = found.state.jobs.id
+    remark([f"job {ids[row]} is held: {why}" for row, why in found.holds.items()])
     remark([f"decided by {policy}, placement {how.placement}"])
     if found.wake_s is not None:
         show_lines([f"next decision at {found.wake_s:g} s at the latest"])
@@ -133,6 +136,13 @@ def when(
     policy: str = _POLICY,
     samples: int = in_panel(None, "N", 1000, "Number of simulated futures.", min=1, max=100_000),
     all: bool = in_panel(None, None, False, "Show a table of all waiting jobs."),
+    outages: Path | None = in_panel(
+        None,
+        "FILE",
+        None,
+        "Planned outages of servers on the clock of --state: a file as for [bold]gpusched run "
+        "--outages[/], with names or numbers of servers. Default: none.",
+    ),
     *,
     how: Asked,
     shown: Shown,
@@ -143,8 +153,10 @@ def when(
     times from finished jobs that ran longer than the job has so far, and
     simulates the cluster until the job starts.
     """
+    from gpusched.cli.workload import outages_told
     from gpusched.online.starting import when as asked
     from gpusched.online.starting import when_all
+    from gpusched.traces.outages import read_outages
     from gpusched.traces.reading import read_quietly
 
     if (job is None) != all:
@@ -158,10 +170,19 @@ def when(
         "policy": policy, "placement": how.placement, "history": known, "samples": samples,
         "seed": how.seed,
     }  # fmt: skip
+    if outages is not None:
+        names = [server.name for server in cluster.servers]
+        planned = options["outages"] = read_outages(
+            outages, names=names or None, trace=cluster.jobs
+        )
+        remark(outages_told(planned))
     every = when_all(cluster, **options) if all else [asked(int(rows[0]), cluster, **options)]
     if known is not None:
         left_out = known.rejects.lines()
         remark((f"left out of the history: {line}" for line in left_out), style="yellow")
+    remark(every[0].notes if every else ())
+    held = holds_now(cluster)
+    remark([f"job {each.id} is held: {held[each.job]}" for each in every if each.job in held])
     if shown.is_json:
         found = [each.to_dict() for each in every]
         show_json({"jobs": found} if all else found[0])
@@ -176,7 +197,8 @@ def when(
     if every and not every[0].is_sampled:
         remark(["run times are those of --state; --history draws them from finished jobs"])
     if gone := cluster.num_withheld:
-        remark([f"{gone:,} GPUs are out of use; assumed to stay so"])
+        but = "" if outages is None else ", but for --outages"
+        remark([f"{gone:,} GPUs are out of use; assumed to stay so{but}"])
 
 
 def _starts(every: list[StartForecast], cluster: ClusterState) -> Table:
@@ -203,7 +225,7 @@ def _state_of(
     options: dict[str, Any] = {**format_options(given)}
     state = read_state(files, format, **options)
     remark((f"left out: {line}" for line in state.jobs.rejects.lines()), style="yellow")
-    remark([*state.jobs.notes, *unused(state.jobs, "eligible_s", "cancel_at_s", "dependency")])
+    remark([*state.jobs.notes, *unused(state.jobs, "cancel_at_s")])
     return state
 
 

@@ -940,8 +940,9 @@ def snapshot(run: Simulation) -> tuple[Trace, dict[str, Any]]:
     columns["attained_us"] = columns["attained_us"] + np.where(start_us >= 0, since_us, 0)
     columns["now_us"] = now_us
     return dataclasses.replace(
-        run.trace._take(rows), service_us=read_only(known_us(run)[rows])
-    ), columns
+        run.trace._take(rows), service_us=read_only(known_us(run)[rows]),
+        eligible_us=None, dependency=None, array_limit=None,  # nothing holds them any more
+    ), columns  # fmt: skip
 
 
 def known_us(run: Simulation) -> Int64:

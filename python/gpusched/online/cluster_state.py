@@ -86,6 +86,9 @@ class ClusterState:
         float64 seconds, one per job: work added to its run time, at its arrival or by preemptions.
         Default, and where NaN: what the policy adds (``overrun_s``, and with ``restart=work`` its
         cost for each of the ``preemptions``).
+    hold
+        One text per job: why it is held for good, such as ``"JobHeldUser"``; ``""``: it is not.
+        Jobs are also held by their columns ``eligible_s``, ``dependency`` and ``array_limit``.
 
     Raises
     ------
@@ -117,6 +120,7 @@ class ClusterState:
     held_mask: npt.NDArray[np.uint64] = field(default=_NOTHING, repr=False)
     servers: tuple[NamedServer, ...] = field(default=(), repr=False)
     added_s: Float64 = field(default=_LEFT_OUT, repr=False)
+    hold: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.cluster, Cluster):
@@ -155,6 +159,8 @@ class ClusterState:
             raise ValueError(
                 f"servers: {len(self.servers)} names for {self.cluster.num_servers} servers"
             )
+        if self.hold and len(self.hold) != num_jobs:
+            raise ValueError(f"hold: {len(self.hold)} texts for {num_jobs} jobs")
         _check_held(self)
         freeze_columns(self)
 
@@ -279,6 +285,21 @@ def _check_held(state: ClusterState) -> None:
     if wrong_rows.size:
         row = int(wrong_rows[0])
         raise ValueError(f"held_mask: job {row} holds {int(held[row])} GPUs, not {wanted[row]}")
+
+
+def some_of(state: ClusterState, rows: Int64) -> ClusterState:
+    """Return the state with only these jobs, which include all that run."""
+    row_of = np.full(len(state.jobs) + 1, -1)  # the last is that of job -1
+    row_of[rows] = np.arange(len(rows))
+    names = ("start_s", "attained_s", "cost_s", "preemptions", "added_s")
+    columns: dict[str, Any] = {name: getattr(state, name)[rows] for name in names}
+    return dataclasses.replace(
+        state,
+        jobs=state.jobs._take(rows),
+        held_job=row_of[state.held_job],
+        hold=tuple(state.hold[row] for row in rows.tolist()) if state.hold else (),
+        **columns,
+    )
 
 
 def usable(state: ClusterState) -> tuple[ClusterState, list[int], list[list[int]]]:
@@ -495,9 +516,11 @@ def refused(policy: Chosen, placement: Chosen) -> AbstractContextManager[None]:
     return naming(f"policy {policy.label}, placement {placement.label}")
 
 
-def description_of(policy: Chosen, placement: Chosen, seed: int) -> _core.RunDescription:
+def description_of(
+    policy: Chosen, placement: Chosen, seed: int, outages: Mapping[str, Any] | None = None
+) -> _core.RunDescription:
     """Return the core's description of a run with fixed run times."""
-    return described(policy, placement, _FIXED, _ALONE, check_seed(seed))
+    return described(policy, placement, _FIXED, _ALONE, check_seed(seed), outages=outages)
 
 
 _FIXED: Final = SpeedChoice("fixed")

@@ -31,8 +31,10 @@ from gpusched.online.cluster_state import (
     description_of,
     refused,
     shortest_run,
+    some_of,
     usable,
 )
+from gpusched.online.holding import holds_now
 from gpusched.plugins.policy import PlacementChoice, Policy
 from gpusched.schedules.schedule import REJECT_REASONS
 from gpusched.specs.case import core_cluster, job_columns
@@ -85,6 +87,9 @@ class ClusterDecision:
         Seconds that the decision took.
     memory
         Memory for the next decision, if this one was given some.
+    holds
+        Why jobs are held, by row: what the source says, ``"until 60 s"``, ``"waits for afterok:7"``
+        or the limit of the array. The policy does not know them.
     """
 
     state: ClusterState = field(repr=False)
@@ -101,6 +106,7 @@ class ClusterDecision:
     _num_free: int = field(repr=False)
     _run: _core.Run | None = field(repr=False)  # None: no job
     _row_of: Int64 | None = field(repr=False)  # row of each job in the run, if different
+    holds: dict[int, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         freeze_columns(self, is_own=True)
@@ -130,6 +136,8 @@ class ClusterDecision:
         job, jobs = operator.index(job), self.state.jobs
         if not 0 <= job < len(jobs):
             raise IndexError(f"job: {job} is not one of the {len(jobs):,} rows")
+        if job in self.holds:
+            return f"is held: {self.holds[job]}"
         if job in self.rejected:
             return f"can never run: {self.reason[self.rejected.tolist().index(job)]}"
         done = [what for what, row in zip(self.what, self.job, strict=True) if row == job]
@@ -193,7 +201,9 @@ def decide(
     The engine is the same: a simulation replayed decision by decision has the same digest.
     Policies that depend only on the state need nothing else. Policies that keep more between
     decisions (reservations, guarantees, plans, a clock) are refused unless they get a ``memory``;
-    a table in *Open runs* lists them. Jobs run for their ``service_s`` on any GPUs.
+    a table in *Open runs* lists them. Jobs run for their ``service_s`` on any GPUs. Held jobs are
+    not started: see :attr:`ClusterDecision.holds
+    <gpusched.online.ClusterDecision.holds>`.
 
     Parameters
     ----------
@@ -202,7 +212,7 @@ def decide(
     policy, placement
         As for :func:`simulate`. A Python object is used as is, and keeps its own state.
     seed
-        Seed of random orders and placements, which draw by the rows of jobs.
+        Seed of random orders and placements, which draw by the rows of jobs without held ones.
     memory
         ``b""`` for the first decision, then the memory of the previous one: opaque bytes with a
         checksum, valid for this version of gpusched. They hold the history, which the engine
@@ -211,7 +221,7 @@ def decide(
         each requested wake-up (``wake_s``) at its own ``now_s``. Jobs are remembered by ``id``,
         with the ``service_s`` first reported. Jobs of the first state keep their submit times;
         later jobs count as submitted when they are first reported, and a deadline that has passed
-        by then passes immediately.
+        by then passes immediately. Held jobs are not reported.
 
     Returns
     -------
@@ -247,13 +257,16 @@ def decide(
         raise TypeError(f"state: expected a ClusterState, not {state!r}")
     begin = time.perf_counter()
     row_of = passed = None
-    if not len(state.jobs) and not memory:  # nothing to decide or remember
+    holds = holds_now(state)
+    free = np.delete(np.arange(len(state.jobs)), list(holds))
+    there = some_of(state, free) if holds else state
+    if not len(free) and not memory:  # nothing to decide or remember
         check_seed(seed)
         policy_seam(policy), placement_seam(placement)
-        return _nothing(state, begin, memory)
+        return _nothing(state, begin, memory, holds)
     if memory is None:
         try:
-            run, rows = shortest_run(state, asked(policy), placement_seam(placement), seed)
+            run, rows = shortest_run(there, asked(policy), placement_seam(placement), seed)
         except ValueError as error:
             if _REMEMBERS not in str(error):
                 raise
@@ -262,11 +275,17 @@ def decide(
         if rows is not None:
             for name in ("job", "held_job", "rejected"):
                 found[name] = rows[found[name]]
-            row_of = np.full(len(state.jobs), -1, np.int64)
+            row_of = np.full(len(there.jobs), -1, np.int64)
             row_of[rows] = np.arange(len(rows))
     else:
         chosen = policy_seam(policy), placement_seam(placement)
-        run, row_of, found, passed = _with_memory(state, *chosen, seed, memory)
+        run, row_of, found, passed = _with_memory(there, *chosen, seed, memory)
+    if holds:
+        for name in ("job", "held_job", "rejected"):
+            found[name] = free[found[name]]
+        of_free = np.arange(len(free)) if row_of is None else row_of
+        row_of = np.full(len(state.jobs), -1, np.int64)
+        row_of[free] = of_free
     wake_us = found.pop("wake_us")
     what = _WHAT[found.pop("kind").astype(np.int64)]
     # A policy may start a job on GPUs of another before it preempts that one.
@@ -283,16 +302,19 @@ def decide(
         _num_free=found.pop("num_free"),
         _run=run,
         _row_of=row_of,
+        holds=holds,
         **found,
     )
 
 
-def _nothing(state: ClusterState, begin: float, memory: bytes | None) -> ClusterDecision:
+def _nothing(
+    state: ClusterState, begin: float, memory: bytes | None, holds: dict[int, str]
+) -> ClusterDecision:
     none = np.empty(0, np.int64)
     num_free = state.cluster.num_gpus - state.num_withheld
     return ClusterDecision(
         state, _WHAT[none], none, none, none, np.empty(0, np.uint64), none, (), None,
-        time.perf_counter() - begin, memory, num_free, None, None,
+        time.perf_counter() - begin, memory, num_free, None, None, holds,
     )  # fmt: skip
 
 

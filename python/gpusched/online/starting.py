@@ -31,6 +31,7 @@ from gpusched.engine.open_run import Simulation, known_us
 from gpusched.engine.seams import Chosen, placement_seam
 from gpusched.engine.simulation import simulate
 from gpusched.model.cluster import Cluster
+from gpusched.model.outages import KINDS, NEVER, Outages, core_outages
 from gpusched.online.cluster_state import (
     ClusterState,
     asked,
@@ -39,9 +40,10 @@ from gpusched.online.cluster_state import (
     refused,
     snapshot_of,
 )
+from gpusched.online.holding import extended, hold_columns
 from gpusched.plugins.policy import PlacementChoice, Policy
 from gpusched.plugins.registry import placements
-from gpusched.specs.case import core_cluster, job_columns
+from gpusched.specs.case import core_cluster, holds_of, job_columns
 from gpusched.traces.job_columns import NOT_GIVEN, moved
 from gpusched.traces.workload import Trace
 
@@ -356,7 +358,8 @@ def plain(jobs: Trace) -> Trace:
     positions = read_only(np.arange(len(jobs)))
     return dataclasses.replace(
         jobs, id=positions, row=positions, epoch=None, origin_s=0.0, rejects=Rejects(), notes=(),
-        profile=None, profiles=(), graph=None, graphs=(),
+        profile=None, profiles=(), graph=None, graphs=(), eligible_us=None, cancel_at_us=None,
+        dependency=None, array=None, array_limit=None,
     )  # fmt: skip
 
 
@@ -463,6 +466,11 @@ class StartForecast:
     factors
         Correction factors of :attr:`quantile_s`, one each: see
         :func:`~gpusched.online.starting.stretch_factors`. None: no correction.
+    share_hit
+        Fraction of the samples with a start in which one of its servers has an outage before the
+        job would end.
+    notes
+        What was assumed about jobs that the state does not have, a sentence each.
     """
 
     job: int
@@ -477,6 +485,8 @@ class StartForecast:
     is_sampled: bool
     factors: Float64 | None = field(default=None, repr=False)
     server_names: tuple[str, ...] = field(default=(), repr=False)
+    share_hit: float = 0.0
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         freeze_columns(self, is_own=True)
@@ -535,6 +545,7 @@ class StartForecast:
                 for part, value in zip(self.quantiles, self.quantile_s, strict=True)
             },
             "share_never": self.share_never,
+            "share_hit": self.share_hit,
             "servers": [
                 {"server": int(server), "share": share}
                 | ({"name": name} if self.server_names else {})
@@ -559,6 +570,8 @@ class StartForecast:
         if len(self.servers):
             places = ", ".join(f"{server} ({share:.0%})" for server, share in self.likeliest)
             lines.append(f"most likely on server {places}")
+        if self.share_hit:
+            lines.append(f"hit by an outage before its end: {self.share_hit:.0%}")
         for each in self.alternatives:
             lines.append(f"with {each.what}: {_said(each)}")
         return "\n".join(lines)
@@ -676,10 +689,11 @@ _PER_JOB: Final = {each.name for each in _core.JOB_COLUMNS if each.per == "job"}
 
 
 class Started(NamedTuple):
-    """Start of a job in microseconds (-1: never), and its servers."""
+    """Start of a job in microseconds (-1: never), its servers, and whether an outage hits it."""
 
     start_us: int
     servers: tuple[int, ...]
+    is_hit: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -696,6 +710,8 @@ class _Question:
         int64[samples, num_jobs]: run time of each job of the state.
     arrivals, begin_us
         Future submissions, and where each sample begins in them; None: none.
+    outages
+        Those of the core from the time of the state on; None: none.
     """
 
     state: ClusterState
@@ -707,6 +723,7 @@ class _Question:
     service_us: Int64
     arrivals: ArrivalDraws | None = None
     begin_us: Int64 | None = None
+    outages: dict[str, list[int]] | None = None
 
     @property
     def is_told(self) -> bool:
@@ -745,6 +762,8 @@ class _Question:
         """Run every sample until the jobs start, with as many submissions as needed."""
         state, later = self.state, self.arrivals
         uses_estimates, num_jobs = self.policy.has("estimate"), len(state.jobs)
+        attained_us, limit_us = seconds_to_us(state.attained_s), state.jobs.time_limit_us
+        holds = hold_columns(state)
         if later is None:
             table = job_table(state, uses_estimates=uses_estimates)
         else:
@@ -753,12 +772,20 @@ class _Question:
             table = job_columns(joined, state.cluster, uses_estimates=uses_estimates)
             table["predicted_us"] = np.concatenate([state.jobs.service_us, later.told_us])
         cluster, snapshot = core_cluster(state.cluster), snapshot_of(state, self.first_us)
-        description = description_of(self.policy, self.placement, self.seed)
+        description = description_of(self.policy, self.placement, self.seed, self.outages)
 
         def until_start(columns: dict[str, Any]) -> list[Started]:
-            run = _core.Run(_core.JobTable(**columns), cluster, description, snapshot=snapshot)
-            found = _core.until_start(run, self.jobs)
-            return [Started(start_us, tuple(servers)) for start_us, servers in found]
+            held = extended(holds, len(columns["submit_us"]) - num_jobs)
+            jobs = _core.JobTable(**columns, **held)
+            run = _core.Run(jobs, cluster, description, snapshot=snapshot)
+            found = zip(self.jobs, _core.until_start(run, self.jobs), strict=True)
+            left_us = columns["service_us"][:num_jobs] - attained_us
+            if limit_us is not None:
+                left_us = np.where(limit_us == NOT_GIVEN, left_us, np.minimum(left_us, limit_us))
+            return [
+                Started(start_us, tuple(servers), self.is_hit(start_us, int(left_us[job]), servers))
+                for job, (start_us, servers) in found
+            ]
 
         def with_later(drawn_us: Int64, rows: Int64, after_us: Int64) -> dict[str, Any]:
             taken = np.concatenate([np.arange(num_jobs), rows + num_jobs])
@@ -790,6 +817,16 @@ class _Question:
             batches = pool.map(batch, range(0, len(self.service_us), _BATCH))
             return [each for part in batches for each in part]
 
+    def is_hit(self, start_us: int, left_us: int, servers: Sequence[int]) -> bool:
+        """Return whether an outage hits a run on these servers."""
+        if self.outages is None:
+            return False
+        columns = [self.outages[f"outage_{name}"] for name in ("server", "start_us", "kind")]
+        return any(
+            server in servers and start_us < at_us < start_us + left_us and kind != _DRAIN
+            for server, at_us, kind in zip(*columns, strict=True)
+        )
+
     def alternatives(self) -> Iterator[tuple[str, Self]]:
         """Yield changes that may let the one job start earlier, each with its question.
 
@@ -817,6 +854,29 @@ class _Question:
         if larger is not None:
             state = dataclasses.replace(self.state, cluster=larger, servers=())
             yield "one more server", dataclasses.replace(now, state=state)
+
+
+def _with_outages(state: ClusterState, outages: Outages) -> tuple[ClusterState, dict[str, Any]]:
+    """Return the core's outages from the time of the state on.
+
+    One that has begun has hit its server already: until its end no job starts there. Then all GPUs
+    of the server are back, so none is out of use in the returned state.
+    """
+    now_us = state.now_us
+    kept = (outages.end_us == NEVER) | (outages.end_us > now_us)
+    columns = {name: each for name, each in vars(outages).items() if isinstance(each, np.ndarray)}
+    left = dataclasses.replace(outages, **{name: each[kept] for name, each in columns.items()})
+    left = dataclasses.replace(
+        left,
+        start_us=np.maximum(left.start_us, now_us),
+        kind=np.where(left.start_us <= now_us, _DRAIN, left.kind).astype(np.uint8),
+    )
+    found = core_outages(left, state.cluster)
+    pairs = zip(found["outage_server"], found["outage_start_us"], strict=True)
+    closed = [server for server, start_us in pairs if start_us == now_us]
+    rows = (state.held_job >= 0) | ~np.isin(state.held_server, closed)
+    held = {name: getattr(state, name)[rows] for name in ("held_job", "held_server", "held_mask")}
+    return dataclasses.replace(state, **held), found
 
 
 def _scattering(placement: Chosen, jobs: Trace) -> str | None:
@@ -851,6 +911,7 @@ def _with_one_more(cluster: Cluster, jobs: Trace, job: int) -> Cluster | None:
 
 MOST_SAMPLES: Final = 100_000
 MOST_THREADS: Final = 1024
+_DRAIN: Final = KINDS.index("drain")
 PAIRED: Final = 200
 """Number of samples on which alternatives are run and compared."""
 QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -868,6 +929,7 @@ def when(
     calibration: StartCalibration | None = None,
     arrivals: bool = True,
     alternatives: bool = True,
+    outages: Outages | None = None,
     seed: int = 0,
     threads: int | None = None,
 ) -> StartForecast:
@@ -879,6 +941,10 @@ def when(
     the drawn ones. Future submissions repeat those of past days (see
     :class:`~gpusched.online.starting.ArrivalDraws`). Under policies that use predicted run times,
     run times are drawn from past prediction errors.
+
+    Jobs that are held, by ``hold``, ``eligible_s``, ``dependency`` or ``array_limit``, wait by the
+    rules of a run: a target that the state does not have counts as met, and a job with ``hold``
+    never starts. A run ends at its ``time_limit_s`` at the latest.
 
     Parameters
     ----------
@@ -910,6 +976,10 @@ def when(
         Whether to try, on the first 200 samples, changes that may let it start earlier: half and a
         quarter of its GPUs for twice and four times as long, a placement that uses any free GPUs,
         and one more server like the largest that it may use.
+    outages
+        Planned outages, as for :func:`gpusched.simulate`, on the clock of the state. Jobs that they
+        hit start again. A server in an outage now is closed until the end of it, and then all its
+        GPUs are back; without outages, GPUs that are out of use stay so.
     seed
         Seed of the draws.
     threads
@@ -945,7 +1015,7 @@ def when(
     """
     (found,) = _forecasts(
         operator.index(job), state, policy, placement, history, samples, quantiles, calibration,
-        arrivals=arrivals, alternatives=alternatives, seed=seed, threads=threads,
+        arrivals=arrivals, alternatives=alternatives, outages=outages, seed=seed, threads=threads,
     )  # fmt: skip
     return found
 
@@ -960,6 +1030,7 @@ def when_all(
     quantiles: Sequence[float] | None = None,
     calibration: StartCalibration | None = None,
     arrivals: bool = True,
+    outages: Outages | None = None,
     seed: int = 0,
     threads: int | None = None,
 ) -> list[StartForecast]:
@@ -990,7 +1061,7 @@ def when_all(
     """
     return _forecasts(
         None, state, policy, placement, history, samples, quantiles, calibration,
-        arrivals=arrivals, alternatives=False, seed=seed, threads=threads,
+        arrivals=arrivals, alternatives=False, outages=outages, seed=seed, threads=threads,
     )  # fmt: skip
 
 
@@ -1006,6 +1077,7 @@ def _forecasts(
     *,
     arrivals: bool,
     alternatives: bool,
+    outages: Outages | None,
     seed: int,
     threads: int | None,
 ) -> list[StartForecast]:
@@ -1042,10 +1114,15 @@ def _forecasts(
         jobs = (job,)
     if history is not None:
         past = KnownPast.of_log(history, state)
+    planned = None
+    if outages is not None:
+        if not isinstance(outages, Outages):
+            raise TypeError(f"outages: expected Outages, not {outages!r:.80}")
+        state, planned = _with_outages(state, outages)
     question = _Question(
         state, jobs, _named(asked(policy or POLICY)),
         _named(placement_seam(placement or "consolidated")), check_seed(seed), first_us,
-        state.jobs.service_us.reshape(1, -1),
+        state.jobs.service_us.reshape(1, -1), outages=planned,
     )  # fmt: skip
     if past is not None:
         question = question.drawn(past, samples, seed, arrivals=arrivals)
@@ -1086,7 +1163,7 @@ def _forecast(
     found = [each for each in started if each.start_us >= 0]
     counts = Counter(server for each in found for server in each.servers).most_common()
     counts.sort(key=lambda entry: (-entry[1], entry[0]))
-    named = state.servers
+    named, held = state.servers, holds_of(state.jobs)
     return StartForecast(
         job=shown,
         id=state.jobs.id[job],
@@ -1100,6 +1177,8 @@ def _forecast(
         is_sampled=is_sampled,
         factors=factors,
         server_names=tuple(named[server].name for server, _ in counts) if named else (),
+        share_hit=sum(each.is_hit for each in found) / max(1, len(found)),
+        notes=() if held is None else held.remarks,
     )
 
 

@@ -225,6 +225,8 @@ class Workload:
         Resource names of the GPUs that it holds or requests.
     widest
         If it waits: GPUs of its largest pod, which must fit on one server.
+    hold, eligible_s
+        Why it may not start yet, and until when (NaN: unknown); ``""``: it may.
     """
 
     key: str
@@ -245,6 +247,8 @@ class Workload:
     pods: tuple[Pods, ...]
     resources: frozenset[str]
     widest: int = 0
+    hold: str = ""
+    eligible_s: float = float("nan")
 
 
 class Unfit(Exception):
@@ -274,13 +278,6 @@ def workload_of(given: KubeObject, is_gpu: Callable[[str], bool]) -> Workload:
     elif has_finished:
         raise Unfit("has finished without a recorded admission")
     else:
-        if given.at("spec", "active") is False:
-            raise Unfit("is inactive (spec.active is false)")
-        if any(
-            each.get("type") == "Requeued" and each.get("status") == "False"
-            for each in items_of(given.at("status", "conditions"))
-        ):
-            raise Unfit("is not requeued yet")
         pods, start_s = (), float("nan")
         asking = [each for each in sets if _requested(each, is_gpu, "count")]
         resources = {name for each in asking for name in _of_pod(each, is_gpu)}
@@ -318,7 +315,19 @@ def workload_of(given: KubeObject, is_gpu: Callable[[str], bool]) -> Workload:
         pods,
         frozenset(resources),
         0 if pods else max((_gpus_of(each, is_gpu) for each in sets), default=0),
+        *(("", float("nan")) if pods else _hold(given)),
     )
+
+
+def _hold(given: KubeObject) -> tuple[str, float]:
+    """Return why it may not start, and until when (NaN: unknown)."""
+    if given.at("spec", "active") is False:
+        return "is inactive (spec.active is false)", float("nan")
+    conditions = items_of(given.at("status", "conditions"))
+    if any(each.get("type") == "Requeued" and each.get("status") == "False" for each in conditions):
+        due_s = seconds_of(given.at("status", "requeueState", "requeueAt"))
+        return "is not requeued yet", due_s
+    return "", float("nan")
 
 
 def _since(given: KubeObject) -> float:

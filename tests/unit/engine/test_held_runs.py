@@ -154,12 +154,17 @@ def test_bad_dependencies_are_refused_before_a_run():
             call(built([1, 1], ["afterok:1", "afterok:0"]), CLUSTER)
 
 
-def test_decisions_do_not_hold_jobs():
-    held = built([9, 9], ["afterok:1", "afterok:0"], eligible_s=[INF, INF], array=["m", "m"],
-                 array_limit=[1, 1], cancel_at_s=[1, 1])  # fmt: skip
+def test_decisions_hold_jobs_and_do_not_cancel_them():
+    held = built([9] * 4, ["", "", "afterok:0", ""], eligible_s=[NAN, NAN, NAN, INF],
+                 array=["m", "m", "", ""], array_limit=[1, 1, NAN, NAN],
+                 cancel_at_s=[1] * 4)  # fmt: skip
     state = gs.online.ClusterState(CLUSTER, held, 5)
     decided = gs.decide(state, policy="fifo")
-    assert (decided.what.tolist(), decided.job.tolist()) == (["start", "start"], [0, 1])
+    assert (decided.what.tolist(), decided.job.tolist()) == (["start"], [0])
+    assert [decided.why(row) for row in (1, 2, 3)] == [
+        "is held: array_limit is 1, which is reached", "is held: waits for afterok:0",
+        "is held: for good",
+    ]  # fmt: skip
 
 
 def test_a_state_of_a_run_has_no_held_jobs():

@@ -11,6 +11,7 @@ import numpy as np
 from gpusched.base.replacing import write_bytes
 from gpusched.model.cluster import Cluster
 from gpusched.online.cluster_state import ClusterState, NamedServer, no_jobs
+from gpusched.traces.job_columns import HELD
 from gpusched.traces.workload import Trace
 
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
@@ -18,8 +19,13 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 
 _OPTIONAL: Final = (
     "estimate_s", "weight", "gpu_share", "cpu", "memory_gib", "deadline_s", "restart_s",
+<<<<<<< HEAD
     "gpus_per_node", "priority", "nice",
+=======
+    "gpus_per_node", "time_limit_s", "eligible_s", "array_limit",
+>>>>>>> p-states
 )  # fmt: skip
+_NAMES: Final = ("user", "queue", "group", "array", "dependency")
 
 
 class HeldGpus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -63,8 +69,12 @@ class StateJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     estimate_s, weight, gpu_share, cpu, memory_gib, deadline_s, restart_s, gpus_per_node, priority,
     nice
         As for :meth:`gpusched.Trace.from_columns`.
-    user, queue
-        Names.
+    time_limit_s, eligible_s, array_limit
+        Likewise.
+    user, queue, group, array, dependency
+        Names, and what the job waits for.
+    hold
+        Why the job must not start until a later state says otherwise; empty: it may.
     """
 
     id: str
@@ -86,10 +96,20 @@ class StateJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     deadline_s: float | None = None
     restart_s: float | None = None
     gpus_per_node: Count | None = None
+<<<<<<< HEAD
     priority: float | None = None
     nice: float | None = None
+=======
+    time_limit_s: float | None = None
+    eligible_s: float | None = None
+    array_limit: Count | None = None
+>>>>>>> p-states
     user: str = ""
     queue: str = ""
+    group: str = ""
+    array: str = ""
+    dependency: str = ""
+    hold: str = ""
 
 
 class StateFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -142,7 +162,7 @@ def state_of(given: StateFile) -> ClusterState:
     }
     texts: dict[str, Any] = {
         name: [getattr(job, name) for job in jobs]
-        for name in ("user", "queue")
+        for name in _NAMES
         if any(getattr(job, name) for job in jobs)
     }
     trace = no_jobs() if not jobs else Trace.from_columns(
@@ -168,6 +188,7 @@ def state_of(given: StateFile) -> ClusterState:
         held_server=np.array([server for _, server, _ in held], np.int64),
         held_mask=np.array([mask for _, _, mask in held], np.uint64),
         servers=_named(given),
+        hold=tuple(job.hold for job in jobs) if any(job.hold for job in jobs) else (),
     )
 
 
@@ -238,7 +259,7 @@ def _file_of(state: ClusterState) -> StateFile:
     frame = jobs.to_polars()
     columns: dict[str, list[Any]] = {
         name: frame[name].to_list()
-        for name in ("submit_s", "service_s", "gpus", *_OPTIONAL, "user", "queue")
+        for name in ("submit_s", "service_s", "gpus", *_OPTIONAL, *_NAMES)
         if name in frame.columns
     }
     columns["id"] = [str(name) for name in jobs.id.tolist()]
@@ -248,6 +269,11 @@ def _file_of(state: ClusterState) -> StateFile:
         columns[name] = [None if np.isnan(value) else value for value in seconds]
     if jobs.allowed_types is not None:
         columns["gpu_types"] = list(jobs.allowed_types)
+    columns["hold"] = list(state.hold) or [""] * len(jobs)
+    if jobs.eligible_us is not None:  # JSON has no infinite times
+        for row in np.flatnonzero(jobs.eligible_us >= HELD).tolist():
+            columns["hold"][row] = columns["hold"][row] or "for good"
+            columns["eligible_s"][row] = None
     columns["held"] = [tuple(held.get(job, ())) for job in range(len(jobs))]
     records = [
         StateJob(**dict(zip(columns, values, strict=True)))

@@ -55,6 +55,21 @@ class QueuedJob:
         return "PENDING" in self.states and not self.runs
 
     @property
+    def reason(self) -> str:
+        """Why it waits, as Slurm names it."""
+        return self.text("state_reason").partition(",")[0].strip()
+
+    @property
+    def begin_s(self) -> float:
+        """Begin time of a waiting job, seconds since 1970; NaN if unknown."""
+        if not self.waits:
+            return math.nan
+        at_s = self.count("eligible_time")
+        if not at_s > 0 and self.reason == "BeginTime":
+            at_s = self.count("start_time")  # of such a job, its earliest
+        return at_s if 0 < at_s <= _LAST_S else math.nan
+
+    @property
     def array_limit(self) -> float:
         """Most tasks of its array at once; NaN for no limit."""
         limit = self.count("array_max_tasks")
@@ -158,6 +173,7 @@ def jobs_of(
     now: int | None,
     unlimited_s: int | None,
     may_be_empty: bool = False,
+    takes_held: bool = False,
 ) -> Trace:
     """Return the jobs of records; options are those of :func:`read`.
 
@@ -165,6 +181,8 @@ def jobs_of(
     ----------
     may_be_empty
         Whether all jobs may be rejected.
+    takes_held
+        Whether jobs are read that do not wait for GPUs, with their begin times.
     """
     if service not in SERVICES:
         raise ValueError(f"service: {service!r} must be one of {', '.join(SERVICES)}")
@@ -180,7 +198,7 @@ def jobs_of(
     queue = _Queue(found, order, records)
     queue.screen.may_be_empty = may_be_empty
     runs = np.array([record.runs for record in queue.records], np.bool_)
-    _require_queued(queue, runs)
+    _require_queued(queue, runs | takes_held)
     read = ReadColumns(queue.screen)
     _take_demand(read, queue)
     submit_s = queue.numbers("submit_s", "submit_time")
@@ -195,7 +213,11 @@ def jobs_of(
         service_s = np.where(runs, end_s - now_s, limit_s)
         queue.show("service_s", "remaining time_limit", service_s.tolist())
     # Records of running tasks may lack the limit.
-    limits = {each.array: each.array_limit for each in queue.records if each.array_limit > 0}
+    limits = {
+        each.array: each.array_limit
+        for each in queue.records
+        if each.array and each.array_limit > 0
+    }
     columns = {
         "submit_s": np.full(len(runs), now_s) if service == "left" else submit_s,
         "service_s": service_s,
@@ -206,9 +228,15 @@ def jobs_of(
         "priority": [record.count("priority") for record in queue.records],
         "array_limit": [limits.get(record.array, math.nan) for record in queue.records],
     }
+<<<<<<< HEAD
     nice = [record.count("nice") for record in queue.records]
     if np.isnan(columns["priority"]).all() > np.isnan(nice).all():  # a priority contains it
         columns["nice"] = nice
+=======
+    if takes_held:
+        begin_s = np.array([record.begin_s for record in queue.records])
+        columns["eligible_s"] = np.where(begin_s > np.maximum(submit_s, now_s), begin_s, np.nan)
+>>>>>>> p-states
     read.numeric |= {name: np.asarray(values)[queue.record] for name, values in columns.items()}
     ids = [name for record in queue.records for name in record.ids]
     read.ids = parse.identifiers(queue.screen, "job_id", ids)
@@ -262,7 +290,7 @@ def _queued(job: dict[str, Any]) -> QueuedJob:
     return QueuedJob(job, ids, states, name != "", array=name)
 
 
-def _require_queued(queue: _Queue, runs: Bool) -> None:
+def _require_queued(queue: _Queue, may_be_held: Bool) -> None:
     records = queue.records
     queue.show("state", "job_state")
     queue.require(
@@ -271,7 +299,7 @@ def _require_queued(queue: _Queue, runs: Bool) -> None:
     queue.show("reason", "state_reason")
     held = np.array([record.text("state_reason") in HELD for record in records], np.bool_)
     rule = "must be a wait for GPUs (held, or waits for a dependency or begin time)"
-    queue.require(runs | ~held, "reason", rule)
+    queue.require(may_be_held | ~held, "reason", rule)
     told = [(record.job.get("job_id"), record.job.get("array_task_string")) for record in records]
     queue.show("id", "job_id, array_task_string", told)
     rule = f"must name a job, or at most {slurm.MAX_TASKS:,} tasks like 1-10,12"

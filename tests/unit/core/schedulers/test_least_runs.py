@@ -40,6 +40,6 @@ def test_a_job_that_may_not_be_preempted_is_served_before_wider_ones():
 
 
 def test_nobody_displaces_a_run_that_is_too_short():
-    jobs = {"submit_s": [0, 0, 10], "service_s": [100, 50, 20], "gpus": [1, 1, 2]}
+    jobs = {"submit_s": [0, 0, 10], "service_s": [100, 60, 20], "gpus": [1, 1, 2]}
     assert finishes_s("srtf:displace=true", "first-fit", **jobs)[2] == 30
     assert finishes_s("srtf:displace=true,least_s=30", "first-fit", **jobs)[2] == 50

@@ -369,10 +369,60 @@ def test_no_more_tasks_of_an_array_run_than_it_allows(state, most, tasks):
         "state_reason": "JobArrayTaskLimit", "tres_req_str": "gres/gpu=1",
     }  # fmt: skip
     found = state((queue, nodes))
-    waiting = [f"40_{number}" for number in range(2, 2 + tasks)]
+    waiting = [f"40_{number}" for number in range(2, 10)]
     assert found.jobs.id.tolist() == ["40_1", *waiting, "43"]
-    assert found.jobs.rejects.total == 8 - tasks
-    assert started(found)[:tasks] == waiting
+    decision = gs.decide(found, policy="fifo-skip")
+    assert decision.holds == dict.fromkeys(
+        range(1 + tasks, 9), "array_limit is 3, which is reached"
+    )
+    assert started(found, "fifo-skip")[:tasks] == waiting[:tasks]
+
+
+@each(
+    ("job", "why"),
+    named={
+        "user": ({"state_reason": "JobHeldUser"}, "JobHeldUser"),
+        "admin": ({"state_reason": "JobHeldAdmin"}, "JobHeldAdmin"),
+        "begin": ({"state_reason": "BeginTime", "eligible_time": 1_714_554_000},
+                  "until 2024-05-01 09:00:00+00:00"),
+        "begin of older versions": ({"state_reason": "BeginTime", "start_time": 1_714_554_000},
+                                    "until 2024-05-01 09:00:00+00:00"),
+        "begin unknown": ({"state_reason": "BeginTime"}, "BeginTime"),
+        "waits": ({"state_reason": "Dependency", "dependency": "afterok:41(unfulfilled)"},
+                  "waits for afterok:41(unfulfilled)"),
+        "not said": ({"state_reason": "Dependency", "dependency": "afterok:9"},
+                     "waits for afterok:9(unfulfilled)"),
+        "not told": ({"state_reason": "Dependency"}, "Dependency"),
+        "not read": ({"state_reason": "Dependency", "dependency": "expand:41"}, "Dependency"),
+        "never": ({"state_reason": "DependencyNeverSatisfied", "dependency": "afterok:9(failed)"},
+                  "DependencyNeverSatisfied"),
+        "begun": ({"eligible_time": 1_714_550_050, "dependency": "(null)"}, ""),
+        "features": ({"state_reason": "JobHeldUser", "features": "h200"}, None),
+    },
+)  # fmt: skip
+def test_why_slurm_holds_a_job_is_told(state, job, why):
+    queue, nodes = documents()
+    queue["jobs"][2] |= {"state_reason": "None", "start_time": 0} | job
+    found = state((queue, nodes))
+    if why is None:
+        assert "43" not in found.jobs.id.astype(str)
+        return
+    decision = gs.decide(found, policy="fifo-skip")
+    row = found.jobs.id.astype(str).tolist().index("43")
+    assert decision.holds == ({row: why} if why else {})
+    assert (row in decision.job.tolist()) != bool(why)
+
+
+def test_begin_times_dependencies_and_limits_of_slurm_are_those_of_forecasts(state):
+    queue, nodes = documents()
+    queue["jobs"] = [queue["jobs"][0], queue["jobs"][2]]
+    queue["jobs"][1] |= {"state_reason": "Dependency", "dependency": "afterany:41(unfulfilled)"}
+    found = state((queue, nodes))
+    ends_s = found.start_s[0] + found.jobs.service_s[0]
+    assert found.jobs.to_polars()["time_limit_s"][0] == found.jobs.service_s[0]
+    assert gs.when(1, found).median_s == ends_s
+    queue["jobs"][1] |= {"eligible_time": int(ends_s) + 60}
+    assert gs.when(1, state((queue, nodes))).median_s == ends_s + 60
 
 
 def test_clocks_may_differ(state):
@@ -517,9 +567,13 @@ def test_an_empty_queue_is_a_state(state, is_empty):
     if is_empty:
         queue["jobs"] = []
     found = state((queue, nodes))
-    assert (len(found.jobs), found.cluster.num_gpus, found.now_s) == (0, 24, 1_714_550_160)
-    assert found.jobs.rejects.total == (0 if is_empty else 3)
-    assert not gs.decide(found).what.size
+    num_jobs = 0 if is_empty else len(found.jobs)
+    assert (len(found.jobs), found.cluster.num_gpus) == (num_jobs, 24)
+    assert found.now_s == 1_714_550_160
+    decision = gs.decide(found)
+    assert not decision.what.size
+    assert decision.holds == dict.fromkeys(range(num_jobs), "JobHeldUser")
+    assert is_empty == (not decision.holds)
 
 
 def test_both_files_are_needed(tmp_path):
@@ -835,12 +889,19 @@ def test_quotas_of_several_resources_stand_for_servers_too(kueue_state, objects)
     assert on == [("gpu01", 0, 2**12 - 1), ("gpu01", 12, 2**6 - 1)]
 
 
-def test_who_is_not_requeued_yet_is_left_out(kueue_state, objects):
+def test_who_is_not_requeued_yet_or_inactive_is_held(kueue_state, objects):
     second = named(objects, "second")
     second["status"] = {"conditions": [{"type": "Requeued", "status": "False"}]}
+    assert gs.decide(kueue_state(objects), policy="fifo-skip").holds == {1: "is not requeued yet"}
+    second["status"]["requeueState"] = {"requeueAt": "2026-03-02T10:00:00Z"}
     found = kueue_state(objects)
-    assert "vision/second" not in found.jobs.id.tolist()
-    assert found.jobs.rejects.counts == {"is not requeued yet": 1}
+    assert gs.decide(found).why(1) == "is held: until 2026-03-02 10:00:00+00:00"
+    assert gs.when(1, found, policy="fifo-skip").median_s == 1_772_445_600
+    later = gs.decide(kueue_state(objects, now=1_772_445_600))
+    assert later.holds == {1: "is not requeued yet"}
+    second["spec"]["active"] = False
+    decision = gs.decide(kueue_state(objects))
+    assert decision.why(1) == "is held: is inactive (spec.active is false)"
 
 
 def test_a_pod_runs_on_one_server(kueue_state, objects):
@@ -899,6 +960,7 @@ def test_times_evictions_and_limits(kueue_state, objects):
     }  # fmt: skip
     found = kueue_state(objects)
     assert found.jobs.service_s.tolist() == [7200, YEAR_S, 7200]
+    assert found.jobs.to_polars()["time_limit_s"].to_list() == [7200, None, 7200]
     assert found.attained_s.tolist() == [0, 90, 0]
     assert found.preemptions.tolist() == [0, 2, 0]
     assert any("1 workload without maximumExecutionTime" in note for note in found.jobs.notes)
@@ -916,7 +978,6 @@ def requests_of(workload):
     [
         (lambda w, q: w.update(status={"conditions": [{"type": "Finished", "status": "True"}]}),
          "has finished"),
-        (lambda w, q: w["spec"].update(active=False), "is inactive (spec.active is false)"),
         (lambda w, q: w["spec"].update(podSets=[]), "asks for no GPU"),
         (lambda w, q: w["spec"].update(queueName="none"), "has a queueName without a LocalQueue"),
         (lambda w, q: w["metadata"].update(creationTimestamp="soon"), "creationTimestamp"),

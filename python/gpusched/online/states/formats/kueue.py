@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC
 from itertools import takewhile
 from typing import Any, Final
 
@@ -38,6 +39,7 @@ from gpusched.traces.kube_objects import (
     text_of,
     workload_of,
 )
+from gpusched.traces.text_columns import UNIX_EPOCH
 from gpusched.traces.workload import Trace
 
 YEAR_S: Final = 365 * 86_400
@@ -431,6 +433,7 @@ def read(
     times = [
         max(each.submit_s, 0.0 if np.isnan(each.start_s) else each.start_s) for each in workloads
     ]
+    now_s = max(times, default=0.0) if now is None else float(now)
     trace = no_jobs("kueue") if not workloads else Trace.from_columns(
         [each.submit_s for each in workloads],
         [unlimited_s if np.isnan(each.limit_s) else each.limit_s for each in workloads],
@@ -440,18 +443,20 @@ def read(
         queue=[each.queue for each in workloads],
         gpu_types=flavors,
         priority=[each.priority for each in workloads],
+        time_limit_s=np.maximum(1.0, [each.limit_s - each.past_s for each in workloads]),
+        eligible_s=[each.eligible_s if each.eligible_s > now_s else np.nan for each in workloads],
         name="kueue",
     )  # fmt: skip
-    now_s = max(times, default=0.0) if now is None else float(now)
     start_s = np.array([each.start_s for each in workloads])
     past_s = np.array([each.past_s for each in workloads])
     return ClusterState(
         cluster,
-        replace(trace, rejects=rejects, notes=tuple(notes)),
+        replace(trace, rejects=rejects, notes=tuple(notes), epoch=UNIX_EPOCH.replace(tzinfo=UTC)),
         now_s,
         start_s=start_s,
         attained_s=past_s + np.where(np.isnan(start_s), 0.0, np.maximum(0.0, now_s - start_s)),
         preemptions=np.array([each.preemptions for each in workloads], np.int32),
+        hold=tuple("" if each.eligible_s > now_s else each.hold for each in workloads),
         **columns,
     )
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
 from functools import cached_property
@@ -19,17 +18,21 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from gpusched.base.arrays import Float64, Int64
+from gpusched.base.labels import Labels
 from gpusched.base.source import Source
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.wording import plural
 from gpusched.online.cluster_state import ClusterState, no_jobs
+from gpusched.online.holding import UNMET
 from gpusched.online.states.server_room import RoomServer, settle
 from gpusched.online.states.state_formats import StateFormat, register_state_format
 from gpusched.traces import slurm_values as slurm
 from gpusched.traces import text_columns as parse
+from gpusched.traces.dependencies import parsed
 from gpusched.traces.formats import slurm_nodes, squeue
 from gpusched.traces.formats.slurm_nodes import SlurmServer
 from gpusched.traces.formats.squeue import QueuedJob
+from gpusched.traces.job_columns import moved
 from gpusched.traces.json_records import has_member, read_records, text_of
 from gpusched.traces.workload import Trace
 
@@ -42,7 +45,8 @@ HOLDING: Final = frozenset(
 )  # fmt: skip
 """States, and flags of states, in which a job holds GPUs."""
 WAITS_FOR_GPUS: Final = frozenset({"", "None", "Resources", "Priority", "JobArrayTaskLimit"})
-"""Reasons of jobs that a decision may start; all others name a limit or a rule of the site."""
+"""Reasons of jobs that a decision may start; others but those of ``squeue.HELD`` name a limit or a
+rule of the site."""
 CLOSED_SERVERS: Final = "Nodes required for job are DOWN, DRAINED or reserved"
 """Reason in squeue's output if a job waits for servers that are unavailable now."""
 _DETAIL: Final = re.compile(r"\bgpu(?::[^:(,]+)*:(\d{1,4})\(IDX:([^()]*)\)")
@@ -79,7 +83,7 @@ def read(
     records = squeue.queued(found)
     trace = no_jobs(queue.name) if not records else squeue.jobs_of(
         found, records, on_bad="reject", service="whole", now=now, unlimited_s=unlimited_s,
-        may_be_empty=True,
+        may_be_empty=True, takes_held=True,
     )  # fmt: skip
     number_of = {name: number for number, record in enumerate(records) for name in record.ids}
     own = np.array([number_of[str(name)] for name in trace.id.tolist()], np.int64)
@@ -91,6 +95,8 @@ def read(
     _hold(jobs, places, room)
     now_s = float(now) if now is not None else squeue.now_of(found)
     trace = _on_unix_clock(jobs.trace)
+    if len(trace):
+        trace = replace(trace, dependency=Labels.of(jobs.texts(_dependency_of)))
     start_s = jobs.spread([r.count("start_time") if r.runs else np.nan for r in jobs.records])
     if now is None:
         now_s = max(now_s, float(trace.submit_s.max(initial=0)), float(np.nanmax([0.0, *start_s])))
@@ -103,6 +109,7 @@ def read(
         now_s,
         start_s=start_s,
         preemptions=jobs.spread([_restarts(record) for record in jobs.records]).astype(np.int32),
+        hold=jobs.texts(_hold_of),
         **columns,
     )
 
@@ -136,6 +143,15 @@ class _Jobs:
             found[group] = value
         return found
 
+    def texts(self, of: Callable[[QueuedJob], str]) -> tuple[str, ...]:
+        """Return what ``of`` makes of the record of each job."""
+        found = [""] * len(self.own)
+        for record, group in zip(self.records, self.groups, strict=True):
+            text = of(record)
+            for job in group.tolist():
+                found[job] = text
+        return tuple(found)
+
     def taken(self, is_taken: Sequence[bool], trace: Trace | None = None) -> _Jobs:
         """Return the jobs of the selected groups; ``trace`` may have other columns."""
         return self.some(np.flatnonzero(self.spread(is_taken)), trace)
@@ -161,36 +177,25 @@ def _room_server(server: SlurmServer) -> RoomServer:
 
 
 def _startable(jobs: _Jobs, servers: Sequence[SlurmServer], lines: Int64) -> _Jobs:
-    """Leave out and count waiting jobs that Slurm would not start now."""
-    running = Counter(_array(record) for record in jobs.every if record.runs)
+    """Leave out and count waiting jobs that a limit or a rule of the site keeps from starting."""
     left_out: dict[str, list[int]] = {}
-    taken = []
+    is_taken = []
     for record, group in zip(jobs.records, jobs.groups, strict=True):
         why = None if record.runs else _obstacle(record, servers)
-        left = len(group) if why is None else 0
-        most = record.count("array_max_tasks")
-        if left and not record.runs and _array(record):
-            if 0 < most < np.inf:
-                left = min(left, max(0, int(most) - running[_array(record)]))
-                why = f"array_max_tasks is {most:g}, which is reached"
-            running[_array(record)] += left
-        taken.append(group[:left])
-        if left < len(group):
+        is_taken.append(why is None)
+        if why is not None:
             line = int(lines[jobs.own[group[0]]])
-            left_out.setdefault(str(why), []).extend([line] * (len(group) - left))
-    chosen = np.sort(np.concatenate([np.empty(0, np.int64), *taken]))
-    rejects = jobs.trace.rejects.plus(left_out)
-    return jobs.some(chosen, replace(jobs.trace, rejects=rejects))
+            left_out.setdefault(why, []).extend([line] * len(group))
+    return jobs.taken(is_taken, replace(jobs.trace, rejects=jobs.trace.rejects.plus(left_out)))
 
 
 def _obstacle(record: QueuedJob, servers: Sequence[SlurmServer]) -> str | None:
     """Return why a decision cannot start a waiting job; None if it can."""
     job = record.job
-    reason = record.text("state_reason")
-    if reason.replace("_", " ").startswith(CLOSED_SERVERS):
+    reason = record.reason
+    if record.text("state_reason").replace("_", " ").startswith(CLOSED_SERVERS):
         reason = "Resources"
-    reason = reason.partition(",")[0].strip()
-    if reason not in WAITS_FOR_GPUS:
+    if reason not in WAITS_FOR_GPUS | squeue.HELD:
         return f"state_reason is {reason}"
     if record.count("het_job_id") > 0:
         return "het_job_id: is part of a heterogeneous job"
@@ -210,13 +215,24 @@ def _obstacle(record: QueuedJob, servers: Sequence[SlurmServer]) -> str | None:
     return None
 
 
-def _array(record: QueuedJob) -> int:
-    """Return the array of a task; 0 for other jobs."""
-    number = record.count("array_job_id")
-    if number > 0:
-        return int(number)
-    own = record.count("job_id")
-    return int(own) if record.text("array_task_string") and own > 0 else 0
+def _dependency_of(record: QueuedJob) -> str:
+    """Return what a waiting job waits for; empty if that is nothing, or not to be followed."""
+    text = record.text("dependency").strip()
+    if not record.waits or text in ("", "(null)"):
+        return ""
+    try:
+        is_followed = not parsed(text).is_any
+    except ValueError:
+        is_followed = False
+    is_said = record.reason != "Dependency" or "fulfilled" in text
+    return (text if is_said else text + UNMET) if is_followed else ""
+
+
+def _hold_of(record: QueuedJob) -> str:
+    """Return why a job is held without an end that is known; empty if it is not."""
+    is_known = {"BeginTime": record.begin_s > 0, "Dependency": _dependency_of(record) != ""}
+    is_held = record.waits and record.reason in squeue.HELD
+    return record.reason if is_held and not is_known.get(record.reason, False) else ""
 
 
 def _names(record: QueuedJob, field: str) -> set[str]:
@@ -336,6 +352,7 @@ def _on_unix_clock(jobs: Trace) -> Trace:
     return replace(
         jobs,
         submit_us=jobs.submit_us + origin_us,
+        **moved(jobs, origin_us),
         origin_s=0.0,
         epoch=parse.UNIX_EPOCH.replace(tzinfo=UTC),
         # CPUs used by jobs without GPUs are unknown, so CPU and memory are ignored.
