@@ -188,7 +188,9 @@ inline constexpr ValueRange kGraphIndex{"an index into the graphs"};
   COLUMN(array, std::int32_t, "", job, optional, kArrayIndex,                                      \
          "Index of the array of which the job is a task; -1 or default: none.")                    \
   COLUMN(array_limit, std::int32_t, "", array, optional, kArrayLimit,                              \
-         "Most of its tasks that are queued or running; -1 or default: any number.")
+         "Most of its tasks that are queued or running; -1 or default: any number.")               \
+  COLUMN(stated_us, std::int64_t, "us", job, optional, kTimeLimit,                                 \
+         "A run may take so long and does not start if maintenance is known before; -1: not said.")
 
 enum class JobColumn : std::uint8_t {
 #define GPUSCHED_COLUMN(name, ...) name,

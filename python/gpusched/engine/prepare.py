@@ -348,6 +348,7 @@ class Ready:
         self.waits = held is not None and bool(held.columns)
         self._unmet = () if held is None else held.remarks
         reads: Any = {"uses_estimates": self.policy.has("estimate"), "speed": self.speed.name}
+        reads["states"] = self.outages is not None and self.outages.is_known_ahead
         if self.learner is None:
             self.jobs = job_table(self.trace, self.spec.cluster, self.predicted, **reads)
         else:  # it writes into the columns during the run

@@ -34,6 +34,7 @@ class ListScheduler(NonPreemptive):
     """Walk the queue in key order; strict stops at the first job that does not fit."""
 
     has_memory = False
+    takes_windows = True
 
     def __init__(self, key: Key, strict: bool) -> None:
         self.key = key
@@ -74,6 +75,7 @@ class Preemptive:
     """Steps 1 to 5 of the preemptive decision."""
 
     has_memory = False
+    takes_windows = True
 
     def __init__(self, key: Key, params: Mapping[str, Any]) -> None:
         self.params = DEFAULTS | dict(params)
