@@ -24,9 +24,9 @@
 #include "engine/snapshot.hpp"
 #include "model/cluster.hpp"
 #include "model/job_table.hpp"
-#include "placing/window_placement.hpp"
 #include "seams/placement.hpp"
 #include "seams/scheduler.hpp"
+#include "seams/window_placement.hpp"
 
 namespace gpusched {
 
