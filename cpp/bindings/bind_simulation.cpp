@@ -77,19 +77,21 @@ py::typing::Dict<py::str, py::object> state_of(Run& run) {
 std::vector<Outage> outages_of(const std::vector<std::int32_t>& server,
                                const std::vector<std::int64_t>& start_us,
                                const std::vector<std::int64_t>& end_us,
-                               const std::vector<std::uint8_t>& kind) {
+                               const std::vector<std::uint8_t>& kind,
+                               const std::vector<std::int64_t>& known_us) {
   if (start_us.size() != server.size() || end_us.size() != server.size() ||
-      kind.size() != server.size()) {
-    throw InvalidInput("outages: the four columns must have one length");
+      kind.size() != server.size() || (!known_us.empty() && known_us.size() != server.size())) {
+    throw InvalidInput("outages: the columns must have one length");
   }
   std::vector<Outage> outages;
   for (std::size_t row = 0; row < server.size(); ++row) {
-    if (kind[row] > Outage::drain) {
-      throw InvalidInput("outage_kind: row " + std::to_string(row) + " must be 0 or 1");
+    if (kind[row] >= Outage::kNumKinds) {
+      throw InvalidInput("outage_kind: row " + std::to_string(row) + " must be 0, 1 or 2");
     }
     const Time end = end_us[row] == -1 ? kNever : Time{end_us[row]};
     const auto what = static_cast<Outage::Kind>(kind[row]);
-    outages.push_back({server[row], Time{start_us[row]}, end, what});
+    const Time known = known_us.empty() ? kNever : Time{known_us[row]};
+    outages.push_back({server[row], Time{start_us[row]}, end, what, known});
   }
   return outages;
 }
@@ -132,8 +134,9 @@ void bind_simulation(py::module_& m) {
       "The configuration of a run besides its jobs and cluster. A policy is a registered name, an\n"
       "Order or a Scheduler; a placement a registered name or a Placement. `policy_flags` say how\n"
       "an Order is run. `verify` recomputes and compares every rate after each instant. Outages\n"
-      "are columns: the server, when it goes down and comes back (-1: never), and 0 if it fails\n"
-      "or 1 if it is drained. `kill_invalid_depend`: a job whose dependencies can never be met is\n"
+      "are columns: the server, when it goes down and comes back (-1: never), and 0 if it fails,\n"
+      "1 if it is drained or 2 if it is maintained; then perhaps from when policies know of it.\n"
+      "`kill_invalid_depend`: a job whose dependencies can never be met is\n"
       "cancelled. A run with more than `max_intervals` intervals in its log ends with\n"
       "a LogLimitError.")
       .def(py::init([](Policy policy, Values policy_values,
@@ -144,7 +147,8 @@ void bind_simulation(py::module_& m) {
                        const std::vector<std::int32_t>& outage_server,
                        const std::vector<std::int64_t>& outage_start_us,
                        const std::vector<std::int64_t>& outage_end_us,
-                       const std::vector<std::uint8_t>& outage_kind, bool kill_invalid_depend) {
+                       const std::vector<std::uint8_t>& outage_kind, bool kill_invalid_depend,
+                       const std::vector<std::int64_t>& outage_known_us) {
              Flags flags;
              for (const std::string& flag : policy_flags) flags = flags.with(flag_of(flag));
              return RunDescription{.policy = std::move(policy),
@@ -159,7 +163,8 @@ void bind_simulation(py::module_& m) {
                                    .seed = seed,
                                    .verify = verify,
                                    .outages = outages_of(outage_server, outage_start_us,
-                                                         outage_end_us, outage_kind),
+                                                         outage_end_us, outage_kind,
+                                                         outage_known_us),
                                    .kill_invalid_depend = kill_invalid_depend,
                                    .max_intervals = max_intervals};
            }),
@@ -173,7 +178,9 @@ void bind_simulation(py::module_& m) {
            py::arg("outage_start_us") = std::vector<std::int64_t>{},
            py::arg("outage_end_us") = std::vector<std::int64_t>{},
            py::arg("outage_kind") = std::vector<std::uint8_t>{},
-           py::arg("kill_invalid_depend") = false, py::keep_alive<1, 2>(), py::keep_alive<1, 5>());
+           py::arg("kill_invalid_depend") = false,
+           py::arg("outage_known_us") = std::vector<std::int64_t>{}, py::keep_alive<1, 2>(),
+           py::keep_alive<1, 5>());
 
   py::class_<Run>(m, "Run",
                   "A replay of the jobs on the cluster that can be halted between arrivals. The\n"

@@ -422,7 +422,7 @@ void Executor::stop(std::uint32_t id, Phase phase) {
   note(is_killed ? EventKind::kill : EventKind::cancel, job);
 }
 
-void Executor::interrupt(std::uint32_t id, ServerId server) {
+void Executor::interrupt(std::uint32_t id, ServerId server, bool is_failure) {
   constexpr std::int32_t kMostUseless = 1 << 20;
   Slot& slot = state_->slot_at(id);
   const JobId job = slot.job;
@@ -433,14 +433,14 @@ void Executor::interrupt(std::uint32_t id, ServerId server) {
   state_->history_of(job).idle_since = state_->now();
   hit_.push_back(job);
   JobLosses& own = losses_[job];
-  ++own.failures;
+  if (is_failure) ++own.failures;
   const int most = state_->jobs().max_requeues(job);
-  const bool is_over = most >= 0 && own.failures > most;
+  const bool is_over = is_failure && most >= 0 && own.failures > most;
   if (is_over) state_->end(job, Phase::failed);
   state_->give_back_slot(id);
   note(is_over ? EventKind::fail : EventKind::interrupt, job);
   if (own.num_useless < kMostUseless) return;
-  fail_input("at " + std::to_string(state_->now().count()) + " us: failures, the last of server " +
+  fail_input("at " + std::to_string(state_->now().count()) + " us: outages, the last of server " +
              std::to_string(server) + ", have ended 2^20 runs of job " + std::to_string(job) +
              " in a row before it saved any work; shorten checkpoint_every_s, or set max_requeues");
 }

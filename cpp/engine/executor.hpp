@@ -89,7 +89,7 @@ class Executor final : public Actions {
   /// user, or `killed` at its time limit.
   void stop(std::uint32_t id, Phase phase);
   /// The same because this server fails: the job waits again, unless it has failed too often.
-  void interrupt(std::uint32_t id, ServerId server);
+  void interrupt(std::uint32_t id, ServerId server, bool is_failure);
   /// A new policy: every job that runs is preempted, and may start again in the same decision.
   void hand_over(const RestartRule& rule);
   /// The run as a whole ends: the job of the slot holds its GPUs until now. `is_lost`: it keeps only

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -17,7 +18,7 @@ namespace gpusched {
 /// end. Those of one server may overlap.
 class OutageCalendar {
  public:
-  enum class Turn : std::uint8_t { closes, fails, opens };
+  enum class Turn : std::uint8_t { closes, fails, is_maintained, opens };
 
   /// Throws InvalidInput that names the row.
   void begin(std::span<const Outage> outages, const Cluster& cluster);
@@ -26,19 +27,19 @@ class OutageCalendar {
   [[nodiscard]] bool is_over() const noexcept { return at_ > 0 && at_ == edges_.size(); }
   /// The next instant at which an outage begins or ends; kNever if there is none.
   [[nodiscard]] Time next() const noexcept { return next_; }
-  /// Visits what happens now to the servers, beginnings first: visit(server, turn). A failing server
-  /// was open, or drained; it has closed before.
+  /// Visits what happens now to the servers, beginnings first: visit(server, turn). A server that
+  /// fails or is maintained was open, or closed; it has closed before.
   template <class Visit>
   void take(Time now, Visit visit) {
     for (; at_ < edges_.size() && edges_[at_].at == now; ++at_) {
       const Edge& edge = edges_[at_];
       auto& open = num_open_[static_cast<std::size_t>(edge.server)];
-      const int before = open[Outage::fail] + open[Outage::drain];
+      const int before = std::accumulate(open.begin(), open.end(), 0);
       const int of_kind = open[edge.kind];
       open[edge.kind] += edge.is_end ? -1 : 1;
       if (!edge.is_end && before == 0) visit(edge.server, Turn::closes);
-      if (!edge.is_end && edge.kind == Outage::fail && of_kind == 0) {
-        visit(edge.server, Turn::fails);
+      if (!edge.is_end && edge.kind != Outage::drain && of_kind == 0) {
+        visit(edge.server, edge.kind == Outage::fail ? Turn::fails : Turn::is_maintained);
       }
       if (edge.is_end && before == 1) visit(edge.server, Turn::opens);
     }
@@ -56,7 +57,7 @@ class OutageCalendar {
   std::vector<Edge> edges_;
   std::size_t at_ = 0;
   Time next_ = kNever;
-  std::vector<std::array<int, 2>> num_open_;  // of each server and kind
+  std::vector<std::array<int, Outage::kNumKinds>> num_open_;  // of each server and kind
 };
 
 }  // namespace gpusched

@@ -13,8 +13,8 @@ namespace gpusched {
 class RunState final : public State {
  public:
   RunState(const JobTable& jobs, const Cluster& cluster, const Speed& speed, bool pooled,
-           bool has_shapes)
-      : State(jobs, cluster, speed, pooled, has_shapes) {}
+           bool has_shapes, bool has_lengths = false)
+      : State(jobs, cluster, speed, pooled, has_shapes, has_lengths) {}
 
   void move_to(Time now) noexcept { now_ = now; }
 

@@ -3,17 +3,27 @@
 #include <algorithm>
 #include <bit>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "base/check.hpp"
 
 namespace gpusched {
+namespace {
+
+bool is_any_known_ahead(std::span<const Outage> outages) {
+  return std::any_of(outages.begin(), outages.end(),
+                     [](const Outage& outage) { return outage.is_known_ahead(); });
+}
+
+}  // namespace
 
 Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& scheduler,
                        Placement& placement, const Pacing& pacing, std::uint64_t seed,
                        RunControl& control, std::span<const Outage> outages, bool kills_impossible,
                        const Snapshot* snapshot)
-    : state_(jobs, cluster, pacing.speed, placement.is_pooled(), placement.follows_servers(jobs)),
+    : state_(jobs, cluster, pacing.speed, placement.is_pooled(), placement.follows_servers(jobs),
+             is_any_known_ahead(outages)),
       progress_(state_, pacing.speed, pacing.contention, pacing.verify),
       scheduler_(scheduler),
       placement_(placement),
@@ -37,7 +47,7 @@ Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& 
   }
   expect(outages);
   if (snapshot != nullptr) restore(*snapshot);
-  scheduler.begin({state_, placement, seed, control});
+  scheduler.begin({state_, *placement_, seed, control});
   if (snapshot != nullptr && !snapshot->is_anew && !scheduler.adopt(state_)) {
     fail_input(
         "policy: it keeps more than the state between decisions, so it cannot start from a "
@@ -170,6 +180,7 @@ void Simulation::expect(std::span<const Outage> outages) {
   has_extras_ = true;
   executor_.keep_losses();
   check_outages(*scheduler_);
+  if (is_any_known_ahead(outages)) placement_ = &windows_.emplace(*placement_, state_, outages);
 }
 
 void Simulation::check_outages(const Scheduler& scheduler) const {
@@ -316,7 +327,7 @@ void Simulation::withdraw(JobId job, bool is_known, const char* what) {
 
 void Simulation::hand_over(Scheduler& scheduler, Time at) {
   check_outages(scheduler);
-  feasibility_.follow(*placement_, scheduler, *control_);
+  feasibility_.follow(windows_ ? windows_->without() : *placement_, scheduler, *control_);
   change({Change::hand_over}, at);
   scheduler_ = &scheduler;
 }
@@ -359,26 +370,36 @@ void Simulation::stop_running(JobId job) {
 
 void Simulation::apply_outages() {
   std::vector<ServerId> failed;
+  std::vector<ServerId> maintained;
   outages_.take(state_.now(), [&](ServerId server, OutageCalendar::Turn turn) {
     if (turn == OutageCalendar::Turn::closes) state_.close(server);
     if (turn == OutageCalendar::Turn::opens) state_.open(server);
     if (turn == OutageCalendar::Turn::fails) failed.push_back(server);
+    if (turn == OutageCalendar::Turn::is_maintained) maintained.push_back(server);
   });
-  if (!failed.empty()) hit(failed);
+  if (!failed.empty() || !maintained.empty()) hit(failed, maintained);
 }
 
 /// All jobs with a GPU of these servers, which are in order, lose their run.
-void Simulation::hit(const std::vector<ServerId>& servers) {
-  std::vector<std::pair<JobId, ServerId>> hits;
+void Simulation::hit(const std::vector<ServerId>& failed, const std::vector<ServerId>& maintained) {
+  constexpr ServerId kNone = -1;
+  const auto first_of = [&](const Slot& run, const std::vector<ServerId>& servers) {
+    const auto found = std::find_if(run.pieces.begin(), run.pieces.end(), [&](const Piece& piece) {
+      return std::binary_search(servers.begin(), servers.end(), piece.server);
+    });
+    return found == run.pieces.end() ? kNone : found->server;
+  };
+  std::vector<std::tuple<JobId, ServerId, bool>> hits;
   state_.for_each_running([&](const Slot& run) {
-    for (const Piece& piece : run.pieces) {
-      if (!std::binary_search(servers.begin(), servers.end(), piece.server)) continue;
-      hits.emplace_back(run.job, piece.server);
-      break;
-    }
+    const ServerId server = first_of(run, failed);
+    const ServerId other = server == kNone ? first_of(run, maintained) : kNone;
+    if (server != kNone) hits.emplace_back(run.job, server, true);
+    if (other != kNone) hits.emplace_back(run.job, other, false);
   });
   std::sort(hits.begin(), hits.end());
-  for (const auto& [job, server] : hits) executor_.interrupt(state_.record(job).slot, server);
+  for (const auto& [job, server, is_failure] : hits) {
+    executor_.interrupt(state_.record(job).slot, server, is_failure);
+  }
 }
 
 /// Another scheduler decides from this instant on.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,7 @@
 #include "model/job_table.hpp"
 #include "seams/placement.hpp"
 #include "seams/scheduler.hpp"
+#include "seams/window_placement.hpp"
 
 namespace gpusched {
 
@@ -144,7 +146,7 @@ class Simulation {
   [[gnu::noinline, gnu::cold]] void end_opening();
   void look_ahead() { change_at_ = std::min({pending_.at, outages_.next(), eligibility_.next()}); }
   void apply_outages();
-  void hit(const std::vector<ServerId>& servers);
+  void hit(const std::vector<ServerId>& failed, const std::vector<ServerId>& maintained);
   void begin_anew();
   void show_other_gpus();
   void expect(std::span<const Outage> outages);
@@ -188,6 +190,7 @@ class Simulation {
   std::uint64_t num_finished_ = 0;
   std::uint64_t num_rejected_ = 0;
   Counters counters_;
+  std::optional<WindowPlacement> windows_;  // the placement, where maintenance is known ahead
 };
 
 }  // namespace gpusched

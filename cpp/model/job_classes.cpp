@@ -20,13 +20,14 @@ std::int64_t widest(const JobTable& jobs, const Cluster& cluster) {
 
 }  // namespace
 
-JobClasses::JobClasses(const JobTable& jobs, const Cluster& cluster)
+JobClasses::JobClasses(const JobTable& jobs, const Cluster& cluster, bool has_lengths)
     : jobs_(&jobs),
       cluster_(&cluster),
       stride_(static_cast<std::size_t>(widest(jobs, cluster)) + 1),
-      is_plain_(!jobs.has_types() && !jobs.has_demands() && !jobs.has_gpus_per_node()) {
-  if (jobs.has_demands() || jobs.has_gpus_per_node()) {
-    classify_by_request();
+      is_plain_(!jobs.has_types() && !jobs.has_demands() && !jobs.has_gpus_per_node() &&
+                !has_lengths) {
+  if (jobs.has_demands() || jobs.has_gpus_per_node() || has_lengths) {
+    classify_by_request(has_lengths);
   } else {
     classify_by_width();
   }
@@ -76,14 +77,15 @@ void JobClasses::classify_by_width() {
   }
 }
 
-void JobClasses::classify_by_request() {
-  using Key = std::tuple<TypeMask, int, int, int, Demand>;  // types, room, width, per node, demand
+void JobClasses::classify_by_request(bool has_lengths) {
+  // Types, room, width, per node, demand, length.
+  using Key = std::tuple<TypeMask, int, int, int, Demand, Time>;
   std::map<Key, std::pair<JobId, ClassId>> found;
   const auto key_of = [&](JobId job) -> Key {
     const Demand demand = jobs_->has_demands() ? *jobs_->demand(job) : Demand{};
     const int gpus = jobs_->gpus(job);
     return {jobs_->types(job) & cluster_->all_types(), demand.is_share() ? 0 : gpus, gpus,
-            jobs_->gpus_per_node(job), demand};
+            jobs_->gpus_per_node(job), demand, has_lengths ? jobs_->stated_length(job) : Time{0}};
   };
   // Jobs that ask for the same thing often follow each other: the last answer is tried first.
   auto last = found.end();
@@ -97,7 +99,7 @@ void JobClasses::classify_by_request() {
   }
   TypeMask group = 0;
   for (auto& [key, entry] : found) {
-    const auto& [types, room, gpus, per_node, demand] = key;
+    const auto& [types, room, gpus, per_node, demand, length] = key;
     if (reject_reason(entry.first) != RejectReason::none) continue;
     if (groups_.empty() || types != group) groups_.push_back({types, num_classes(), 0});
     group = types;

@@ -30,7 +30,8 @@ inline constexpr const char* kRejectReasons[] = {"",
                                                  "needs more servers with gpus_per_node GPUs than "
                                                  "the cluster has"};
 
-/// Jobs of one class have the same request: GPUs, allowed types, GPUs per server, demands. A
+/// Jobs of one class have the same request: GPUs, allowed types, GPUs per server, demands, and with
+/// `has_lengths` the same stated length. A
 /// placement that refuses one refuses all, so queues are kept and retried by class.
 class JobClasses {
  public:
@@ -41,7 +42,7 @@ class JobClasses {
     ClassId end;
   };
 
-  JobClasses(const JobTable& jobs, const Cluster& cluster);
+  JobClasses(const JobTable& jobs, const Cluster& cluster, bool has_lengths = false);
 
   [[nodiscard]] ClassId num_classes() const noexcept { return static_cast<ClassId>(gpus_.size()); }
   [[nodiscard]] int gpus(ClassId id) const noexcept { return gpus_[id]; }
@@ -78,7 +79,7 @@ class JobClasses {
 
  private:
   void classify_by_width();
-  void classify_by_request();
+  void classify_by_request(bool has_lengths);
   void add(int gpus, TypeMask types, JobId example);
 
   const JobTable* jobs_;

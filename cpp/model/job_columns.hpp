@@ -191,7 +191,10 @@ inline constexpr ValueRange kGraphIndex{"an index into the graphs"};
   COLUMN(array_limit, std::int32_t, "", array, optional, kArrayLimit,                              \
          "Most of its tasks that are queued or running; -1 or default: any number.")               \
   COLUMN(precedence, std::int32_t, "", job, optional, kPrecedence,                                 \
-         "Under a list policy the job goes before all of a higher one; default 0.")
+         "Under a list policy the job goes before all of a higher one; default 0.")                \
+  COLUMN(                                                                                          \
+      stated_us, std::int64_t, "us", job, optional, kTimeLimit,                                    \
+      "A run may take so long and does not start if maintenance is known before; -1: not said.")
 
 enum class JobColumn : std::uint8_t {
 #define GPUSCHED_COLUMN(name, ...) name,

@@ -55,6 +55,11 @@ class JobTable {
     if (columns_.time_limit_us.empty() || columns_.time_limit_us[job] == kNoLimit) return kNever;
     return Time{columns_.time_limit_us[job]};
   }
+  /// How long a run may take as far as its user said; 0 if not at all.
+  [[nodiscard]] Time stated_length(JobId job) const noexcept {
+    if (columns_.stated_us.empty() || columns_.stated_us[job] == kNoLimit) return Time{0};
+    return Time{columns_.stated_us[job]};
+  }
   [[nodiscard]] Checkpoints checkpoints(JobId job) const noexcept {
     if (columns_.checkpoint_every_us.empty()) return {};
     const std::int64_t write_us =

@@ -75,6 +75,7 @@ class KineticScheduler : public Scheduler {
   }
   [[nodiscard]] bool takes_outages() const override { return slow_->takes_outages(); }
   [[nodiscard]] bool uses_precedence() const override { return true; }
+  [[nodiscard]] bool takes_windows() const override { return slow_->takes_windows(); }
   [[nodiscard]] bool withdraw(const State& state, JobId job) override {
     if (is_slow_) return slow_->withdraw(state, job);
     if (std::erase(unseen_, job) == 0) choice_.withdraw(job);

@@ -37,6 +37,7 @@ class PreemptiveScheduler : public Scheduler {
   [[nodiscard]] bool adopt(const State& state) override;
   [[nodiscard]] bool takes_outages() const override { return !order_->remembers(); }
   [[nodiscard]] bool uses_precedence() const override { return true; }
+  [[nodiscard]] bool takes_windows() const override { return takes_outages(); }
   [[nodiscard]] bool withdraw(const State& state, JobId job) override;
   [[nodiscard]] RestartRule restart_rule() const override { return rule_; }
 

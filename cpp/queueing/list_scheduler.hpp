@@ -26,6 +26,7 @@ class ListScheduler final : public Scheduler {
   [[nodiscard]] bool adopt(const State& /*state*/) override { return true; }
   [[nodiscard]] bool takes_outages() const override { return true; }
   [[nodiscard]] bool uses_precedence() const override { return true; }
+  [[nodiscard]] bool takes_windows() const override { return true; }
   [[nodiscard]] bool withdraw(const State& state, JobId job) override;
 
  private:

@@ -1,5 +1,6 @@
 #include "runs/run_description.hpp"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -75,6 +76,13 @@ DescribedRun::Deciding DescribedRun::make_policy(const JobTable& jobs,
   made.scheduler = made.own ? made.own.get() : std::get<Scheduler*>(description.policy);
   if (made.scheduler->chooses_gpus() && placing_->is_pooled()) {
     fail_input("placement: the policy chooses GPUs of servers, but a single pool has no servers");
+  }
+  const bool knows = std::any_of(description.outages.begin(), description.outages.end(),
+                                 [](const Outage& outage) { return outage.is_known_ahead(); });
+  if (knows && !made.scheduler->takes_windows()) {
+    const auto* name = std::get_if<std::string>(&description.policy);
+    fail_input("known_s: policy=" + (name != nullptr ? *name : "the given one") +
+               " does not plan around maintenance; set known_s to start_s");
   }
   return made;
 }

@@ -54,6 +54,9 @@ class Scheduler : public Flagged {
   [[nodiscard]] virtual bool takes_outages() const { return false; }
   /// Whether its queue is in the order of precedences, and of its own keys only among equals.
   [[nodiscard]] virtual bool uses_precedence() const { return false; }
+  /// Whether it can go on where the placement refuses a job because of what is to come: then a refused
+  /// job is refused until GPUs are released, and it makes no promises.
+  [[nodiscard]] virtual bool takes_windows() const { return false; }
   /// Every job that it admitted or turned down, in the order of the decisions.
   [[nodiscard]] virtual std::vector<Decision> decisions() const { return {}; }
   /// Warnings for the result, one sentence each.

@@ -169,12 +169,12 @@ class State {
   }
 
  protected:
-  /// `pooled`, `has_shapes`: see Occupancy.
+  /// `pooled`, `has_shapes`: see Occupancy; `has_lengths`: see JobClasses.
   State(const JobTable& jobs, const Cluster& cluster, const Speed& speed, bool pooled,
-        bool has_shapes)
+        bool has_shapes, bool has_lengths = false)
       : jobs_(jobs),
         speed_(speed),
-        classes_(std::make_shared<const JobClasses>(jobs, cluster)),
+        classes_(std::make_shared<const JobClasses>(jobs, cluster, has_lengths)),
         occupancy_(cluster, pooled, jobs.has_demands() && !pooled, has_shapes && !pooled),
         num_up_(cluster.num_gpus()),
         records_(jobs.num_jobs()),

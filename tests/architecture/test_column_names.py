@@ -105,8 +105,10 @@ def test_a_trace_holds_columns_of_the_types_of_the_table() -> None:
     held = {name: annotated[kind] for name, kind in fields.items() if kind in annotated}
     assert held == types
     per_job = {c.name for c in _core.JOB_COLUMNS if c.per == "job"}
-    # Made of share_milli, cpu_milli and memory_mib; of status and dependency; of priority and nice.
-    assert per_job - shared.keys() == {"demand", "exit_failed", "dependency_any", "precedence"}
+    # Made of share_milli, cpu_milli and memory_mib; of status and dependency; of priority and nice;
+    # of limits.
+    made = {"demand", "exit_failed", "dependency_any", "precedence", "stated_us"}
+    assert per_job - shared.keys() == made
 
 
 def test_speeds_read_columns_of_the_table() -> None:

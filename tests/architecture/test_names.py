@@ -70,7 +70,7 @@ RAW = {
     "submit_us", "service_us", "estimate_us", "predicted_us", "checkpoint_us", "restart_us",
     "source_wait_us", "deadline_us", "time_limit_us", "eligible_us", "finish_us",
     "checkpoint_every_us", "checkpoint_write_us", "cancel_at_us",
-    "start_us", "end_us", "cut_us", "now_us", "remaining_us", "span_us", "attained_us",
+    "start_us", "end_us", "known_us", "cut_us", "now_us", "remaining_us", "span_us", "attained_us",
 }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import gpusched as gs
 from gpusched import _core
 from gpusched.engine.seams import policy_seam
+from gpusched.model import outages as of_servers
 from gpusched.reference import Job, Network, Outage, Outcome
 from gpusched.reference.model import Active
 from tests.parity.core import make_cluster, outcome_of
@@ -50,6 +51,7 @@ def job_table(
         checkpoint_write_us=column("checkpoint_write_us", np.int64),
         max_requeues=column("max_requeues", np.int32, -1),
         time_limit_us=column("time_limit_us", np.int64, -1),
+        stated_us=np.array([Active(0, job).stated_length or -1 for job in in_order], np.int64),
         type_set=np.array(
             [sets.index(tuple(sorted(job.allowed or ()))) for job in in_order], np.int32
         ),
@@ -200,7 +202,12 @@ def outage_columns(outages: Sequence[Outage]) -> dict[str, np.ndarray]:
         "outage_server": np.array([outage.server for outage in outages], np.int32),
         "outage_start_us": np.array([outage.start_us for outage in outages], np.int64),
         "outage_end_us": np.array(ends, np.int64),
-        "outage_kind": np.array([outage.kind == "drain" for outage in outages], np.uint8),
+        "outage_kind": np.array(
+            [of_servers.KINDS.index(outage.kind) for outage in outages], np.uint8
+        ),
+        "outage_known_us": np.array(
+            [out.start_us if out.known_us is None else out.known_us for out in outages], np.int64
+        ),
     }
 
 

@@ -88,7 +88,12 @@ class Case:
             params["limits"] = [limit * unit / SECOND for limit in params["limits"]]
         jobs = [scaled(job, unit) for job in self.jobs]
         outages = [
-            replace(out, start_us=out.start_us * unit, end_us=out.end_us and out.end_us * unit)
+            replace(
+                out,
+                start_us=out.start_us * unit,
+                end_us=out.end_us and out.end_us * unit,
+                known_us=out.known_us and out.known_us * unit,
+            )
             for out in self.outages
         ]
         return replace(self, jobs=jobs, policy_params=params, outages=outages)

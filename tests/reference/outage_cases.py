@@ -66,9 +66,12 @@ def outage_list(source: Source, case: Case) -> list[Outage]:
         server = source.between(0, len(case.servers) - 1)
         start = min(source.one_of(starts), MAX_SUBMIT)
         end = None if is_rare(source, 8) else start + source.one_of(lengths)
-        kind = source.one_of(["fail", "drain"])
+        kind = source.one_of(["fail", "drain", "maint"])
+        known = None
+        if kind == "maint" and (is_rare(source, 20) if case.policy == "easy" else flag(source)):
+            known = 0 if flag(source) else source.between(0, start)
         whole = [part for part, of in parts.items() if of == parts[server]]
-        outages += [Outage(part, start, end, kind) for part in whole or [server]]
+        outages += [Outage(part, start, end, kind, known) for part in whole or [server]]
     return outages
 
 

@@ -107,6 +107,12 @@ def outages_of(rows: Sequence[Outage]) -> Outages:
         [row.start_us / SECOND for row in rows],
         [np.nan if row.end_us is None else row.end_us / SECOND for row in rows],
         [row.kind for row in rows],
+        [
+            (row.start_us if row.known_us is None else row.known_us) / SECOND
+            if row.kind == "maint"
+            else np.nan
+            for row in rows
+        ],
     )
 
 

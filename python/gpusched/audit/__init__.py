@@ -80,13 +80,13 @@ def audit(
     jobs hold all their GPUs, within their limits and of allowed types, nothing runs before it is
     submitted and eligible or after it is cancelled, no work is lost or invented (at the speed of
     each moment, which may depend on the number and types of GPUs, the placement and shared links),
-    restarts and resizes are paid. No job starts on a server that is down, a failure ends all runs
-    on its server and costs the work since the last checkpoint, and a time limit ends a run. Jobs
-    end, stay held, are rejected for a true reason or were cancelled according to the warnings, and
-    the columns, the digest, the deadlines met and the other metrics follow from the log. The
-    specification matches the registered names and these very jobs; counters, warnings and decisions
-    agree with the log. For policies whose queues are documented as keys, like jobs start in order,
-    no job waits that could be placed, and none gets the GPUs of one of higher priority.
+    restarts and resizes are paid. No job starts on a server that is down, a failure or maintenance
+    ends all runs on its server and costs the work since the last checkpoint, and a time limit ends
+    a run. Jobs end, stay held, are rejected for a true reason or were cancelled according to the
+    warnings, and the columns, the digest, the deadlines met and the other metrics follow from the
+    log. The specification matches the registered names and these very jobs; counters, warnings and
+    decisions agree with the log. For policies whose queues are documented as keys, like jobs start
+    in order, no job waits that could be placed, and none gets the GPUs of one of higher priority.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def audit(
     declared
         Returns the same for another policy, by its string.
     outages
-        Failures and drains of servers during the run.
+        Failures, drains and maintenance of servers during the run.
     level
         ``"decisions"``: also check that the documented policy makes these decisions, see
         :mod:`gpusched.audit.decisions`.
@@ -118,6 +118,7 @@ def audit(
     if case.problems:  # the other rules read columns per job
         return AuditReport(case.problems)
     done = course.Course.of(case)
+    case.cancelled = done.cancelled
     if done.is_handed_over:
         declared = declared or (lambda _: flags)
         case.policies = tuple((policy, declared(policy)) for policy in done.policies)

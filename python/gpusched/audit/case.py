@@ -24,7 +24,7 @@ from gpusched.audit.log import (
 )
 from gpusched.base.arrays import AnyArray, Bool, Int64, freeze_columns, numbered
 from gpusched.base.memo import Memo, kept
-from gpusched.model.outages import FAIL
+from gpusched.model.outages import FAIL, HITTING
 from gpusched.reference.model import CANCELLED, FAILED, FINISHED, KILLED, REJECTED
 from gpusched.traces.dependencies import holds_of
 
@@ -189,7 +189,8 @@ class Case(LoggedRun):
 
     ``flags`` are the registered ones; ``policies`` are the policies of the run in order, each with
     its flags; ``measured`` are the classes under a speed by figures per GPU type, else None;
-    ``holds`` has when jobs were held or cancelled, None if none may be. ``claimed`` are the
+    ``holds`` has when jobs were held or cancelled, None if none may be; ``cancelled`` when those
+    were that warnings name. ``claimed`` are the
     columns of the schedule, with one value per job of the trace; those on failures are there if
     ``has_faults``, those on holds if ``has_holds``. ``finished`` marks the jobs claimed to be
     finished, ``num_finished`` their number.
@@ -206,6 +207,7 @@ class Case(LoggedRun):
     measured: Measured | None = None
     outages: Outages | None = None
     holds: Holds | None = None
+    cancelled: Mapping[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -261,17 +263,17 @@ class Case(LoggedRun):
 
     @property
     def has_outages(self) -> bool:
-        """Whether any server fails or is drained."""
+        """Whether any server fails, is drained or maintained."""
         return self.outages is not None and len(self.outages.server) > 0
 
     @kept
     def fails(self) -> Downtimes:
-        """Times in which servers have failed."""
-        return Downtimes.of(self.cluster, self.outages, FAIL)
+        """Times in which servers have failed or are maintained, which both interrupt jobs."""
+        return Downtimes.of(self.cluster, self.outages, HITTING)
 
     @kept
     def closed(self) -> Downtimes:
-        """Times in which servers take nothing new: they have failed or are drained."""
+        """Times in which servers take nothing new: there is an outage."""
         return Downtimes.of(self.cluster, self.outages)
 
     @kept
@@ -291,21 +293,52 @@ class Case(LoggedRun):
 
     @kept
     def is_hit(self) -> Bool:
-        """Whether the failure of a server ended each interval.
+        """Whether the failure or the maintenance of a server ended each interval.
 
-        At one instant jobs finish, are killed and are cancelled before servers fail. Whether a job
-        was cancelled then or later, when it waited, is known from its claimed failures.
+        At one instant jobs finish, are killed and are cancelled before outages begin.
         """
         if not self.has_outages:
             return np.zeros(len(self.job), np.bool_)
         spared = self._closes_as(FINISHED, KILLED)
-        fewer = self.claimed["failures"] < self.per_job(self.meets_failure.astype(np.int64))
-        spared |= self._closes_as(CANCELLED) & fewer[self.job]
+        gone_us = np.full(self.num_jobs, -1) if self.holds is None else self.holds.gone_us.copy()
+        for job, us in self.cancelled.items():
+            gone_us[job : job + 1] = us
+        spared |= self._closes_as(CANCELLED) & (gone_us[self.job] == self.end_us)
         return self.meets_failure & ~spared
+
+    @kept
+    def length_us(self) -> Int64:
+        """How long a run of each job may take: its limit, else its estimate.
+
+        0 without both, and for all where no maintenance is known ahead.
+        """
+        length_us = np.zeros(self.num_jobs, np.int64)
+        if self.outages is None or not self.outages.is_known_ahead:
+            return length_us
+        for column in (self.trace.estimate_us, self.trace.time_limit_us):
+            if column is not None:
+                length_us = np.where(column >= 0, column, length_us)
+        return length_us
+
+    @kept
+    def is_failure(self) -> Bool:
+        """Whether a failure is among what ended each interval."""
+        if not self.is_hit.any():
+            return self.is_hit
+        fails = Downtimes.of(self.cluster, self.outages, (FAIL,))
+        next_us = fails.next_us(self.rows["server"], self.rows["start_us"])
+        fails_now = np.logical_or.reduceat(next_us == self.rows["end_us"], self.first)
+        is_failure: Bool = self.is_hit & fails_now
+        return is_failure
 
     @kept
     def failures(self) -> Int64:
         """Failures that hit each job of the trace."""
+        return self.per_job(self.is_failure.astype(np.int64))
+
+    @kept
+    def hits(self) -> Int64:
+        """How often failures and maintenance hit each job of the trace."""
         return self.per_job(self.is_hit.astype(np.int64))
 
     @kept

@@ -84,7 +84,7 @@ class Course:
         if not (self.cancelled or case.has_holds):
             return np.empty(0, np.int64)
         jobs, _ = self.taken_back(case)
-        num_runs = case.num_intervals[jobs] - case.num_resizes[jobs] - case.failures[jobs]
+        num_runs = case.num_intervals[jobs] - case.num_resizes[jobs] - case.hits[jobs]
         cut: Int64 = jobs[case.claimed["preemptions"][jobs] < num_runs]
         return cut
 

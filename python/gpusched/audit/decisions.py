@@ -130,8 +130,8 @@ def _snapshot(case: Case, course: Course, at_us: int) -> dict[int, Snapshot]:
     held, paid, added, times, failures, lost, written = (
         np.bincount(case.job[past], values[past], case.num_jobs).astype(np.int64).tolist()
         for values in (
-            case.lasts_us, case.paid_us, case.added_us, 1 - is_hit, is_hit, progress.lost_us,
-            progress.written_us,
+            case.lasts_us, case.paid_us, case.added_us, 1 - is_hit, case.is_failure,
+            progress.lost_us, progress.written_us,
         )
     )  # fmt: skip
     released = np.full(case.num_jobs, -1, np.int64)
@@ -173,7 +173,7 @@ def _unshown(case: Case, course: Course) -> str:
     if course.is_handed_over:
         return "the policy changed during the run"
     if case.has_outages and _has_memory(name, given):
-        return f"servers fail or are drained, and policy {name} remembers what it decided"
+        return f"there are outages of servers, and policy {name} remembers what it decided"
     return ""
 
 

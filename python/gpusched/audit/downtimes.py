@@ -1,7 +1,8 @@
-"""Times in which servers have failed or are drained."""
+"""Times in which servers have failed, are drained or maintained."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from gpusched.base.arrays import Bool, Int64
 from gpusched.base.memo import kept
-from gpusched.model.outages import NEVER_US, spans
+from gpusched.model.outages import KINDS, NEVER_US, spans
 
 if TYPE_CHECKING:
     from gpusched.model.cluster import Cluster
@@ -31,9 +32,14 @@ class Downtimes:
     end_us: Int64
 
     @classmethod
-    def of(cls, cluster: Cluster, outages: Outages | None, kind: int | None = None) -> Downtimes:
-        """Join outages of a kind (None: any) that meet: no instant lies between them."""
-        return cls(*spans(cluster, outages, kind))
+    def of(
+        cls,
+        cluster: Cluster,
+        outages: Outages | None,
+        kinds: Sequence[int] = tuple(range(len(KINDS))),
+    ) -> Downtimes:
+        """Join outages of these kinds that meet: no instant lies between them."""
+        return cls(*spans(cluster, outages, kinds))
 
     @kept
     def _starts(self) -> Int64:

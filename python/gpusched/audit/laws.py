@@ -23,7 +23,7 @@ from gpusched.audit.readable_run import room_of, servers_of
 from gpusched.audit.rules import OWN_FITS
 from gpusched.base.arrays import AnyArray, Bool, Int64
 from gpusched.base.memo import Memo
-from gpusched.model.outages import NEVER_US
+from gpusched.model.outages import NEVER_US, core_outages
 from gpusched.reference import Job, make_engine, make_scheduler
 from gpusched.reference.model import CANCELLED, FAILED, REJECT_REASONS, UNFINISHED, Active
 
@@ -242,7 +242,7 @@ def _real_gpus(case: Case, course: Course) -> None:
     )
 
 
-@_law("closed-servers", "No job starts on a server that has failed or is drained.")
+@_law("closed-servers", "No job starts on a server that has failed, is drained or maintained.")
 def _closed_servers(case: Case, course: Course) -> None:
     if not case.has_outages:
         return
@@ -256,7 +256,30 @@ def _closed_servers(case: Case, course: Course) -> None:
     )
 
 
-@_law("failures", "A job whose server fails releases all its GPUs at that instant.")
+@_law("known-maintenance", "No job starts that its length carries into known maintenance.")
+def _known_maintenance(case: Case, course: Course) -> None:
+    if case.outages is None or not case.outages.is_known_ahead:
+        return
+    rows, columns = case.rows, core_outages(case.outages, case.cluster)
+    ends_us = rows["start_us"] + case.length_us[rows["job"]]
+    begins_us = np.full(len(ends_us), NEVER_US)  # the known maintenance that each row runs into
+    for server, start_us, known_us in zip(
+        *(columns[f"outage_{name}"] for name in ("server", "start_us", "known_us")), strict=True
+    ):
+        meets = (known_us <= rows["start_us"]) & (rows["start_us"] < start_us)
+        meets &= (rows["server"] == server) & (ends_us > start_us)
+        begins_us[meets] = start_us
+    case.report(
+        "start before maintenance",
+        begins_us < NEVER_US,
+        lambda i: (
+            f"job {rows['job'][i]} from {rows['start_us'][i]} us on server {rows['server'][i]} may "
+            f"run until {ends_us[i]} us, and maintenance begins at {begins_us[i]} us"
+        ),
+    )
+
+
+@_law("failures", "A job whose server fails or is maintained releases all its GPUs then.")
 def _failures(case: Case, course: Course) -> None:
     if not case.has_outages:
         return
@@ -267,7 +290,7 @@ def _failures(case: Case, course: Course) -> None:
         failed_us < rows["end_us"],
         lambda i: (
             f"job {rows['job'][i]} until {rows['end_us'][i]} us on server {rows['server'][i]}, "
-            f"which fails at {failed_us[i]} us"
+            f"down from {failed_us[i]} us"
         ),
     )
 
@@ -290,7 +313,7 @@ def _requeues(case: Case, course: Course) -> None:
     last = case.closes
     case.report(
         "ends without a failure",
-        (case.claimed["status"][case.job[last]] == FAILED) & ~case.is_hit[last],
+        (case.claimed["status"][case.job[last]] == FAILED) & ~case.is_failure[last],
         lambda i: f"job {case.job[last[i]]} fails at {case.end_us[last[i]]} us: no server did",
     )
 

@@ -506,7 +506,7 @@ class LoggedRun:
 
     @kept
     def fails(self) -> Downtimes:
-        """Times in which servers have failed."""
+        """Times in which servers have failed or are maintained."""
         return Downtimes(*np.empty((3, 0), np.int64))
 
     @property
@@ -521,7 +521,7 @@ class LoggedRun:
 
     @kept
     def meets_failure(self) -> Bool:
-        """Whether a server of each interval begins to fail at its end, and none before."""
+        """Whether an outage that interrupts jobs begins at its end on a server, and none before."""
         if not len(self.fails.server) or not len(self.job):
             return np.zeros(len(self.job), np.bool_)
         rows = self.rows

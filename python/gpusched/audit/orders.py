@@ -21,7 +21,7 @@ from gpusched.audit.course import Course
 from gpusched.audit.declarations import resolved, values_of
 from gpusched.audit.log import Steps
 from gpusched.audit.rules import HEAD_FIRST, ORDERS, TAKES_ANY, Key
-from gpusched.base.arrays import Bool, Int64
+from gpusched.base.arrays import Bool, Int64, numbered
 from gpusched.base.memo import kept
 from gpusched.model.outages import NEVER_US
 from gpusched.reference import make_scheduler
@@ -114,6 +114,8 @@ def check_order(case: Case) -> None:
     kind = np.zeros(len(case.job), np.int64) if is_strict else case.alike.of_job[case.job]
     if not is_strict and not case.flags.is_steady and case.trace.profile is not None:
         kind = kind * (int(case.trace.profile.max()) + 2) + case.trace.profile[case.job]
+    if not is_strict and case.length_us.any():
+        kind = kind * len(case.length_us) + numbered(case.length_us)[1][case.job]
     start_us, since_us = case.start_us, case.since_us
     turn = np.lexsort((start_us, kind))
     if np.count_nonzero(case.is_resize):
@@ -154,8 +156,8 @@ def check_idleness(case: Case, course: Course) -> None:
         return
     if not (order.head_first or order.leaves_nothing):
         return
-    if order.may_idle(case) or case.alike.has_demands:
-        return  # CPU and memory of servers matter, too
+    if order.may_idle(case) or case.alike.has_demands or case.length_us.any():
+        return  # CPU and memory of servers matter, too, or maintenance to come
     waits = (Waits.behind if order.leaves_nothing else Waits.ahead)(case, course)
     if not len(waits.job):
         return

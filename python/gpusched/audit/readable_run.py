@@ -168,12 +168,12 @@ def servers_of(cluster: Cluster) -> list[tuple[int, str]]:
 
 
 def outages_of(outages: Outages | None, cluster: Cluster) -> list[Outage]:
-    """Return the failures and drains of servers."""
+    """Return the failures, drains and maintenance of servers."""
     if outages is None:
         return []
     return [
-        Outage(server, start_us, None if end_us == NEVER else end_us, KINDS[kind])
-        for server, start_us, end_us, kind in zip(
+        Outage(server, start_us, None if end_us == NEVER else end_us, KINDS[kind], *known)
+        for server, start_us, end_us, kind, *known in zip(
             *core_outages(outages, cluster).values(), strict=True
         )
     ]

@@ -428,7 +428,7 @@ class OutageOptions:
     outages: Path | None = in_panel(
         CLUSTER, "FILE", None,
         "Outages of servers: CSV, Parquet or TOML with server (from 0), start_s and end_s (dates, "
-        "or seconds after the first submission) and kind (fail or drain), or "
+        "or seconds after the first submission) and kind (fail, drain or maint), or "
         "[bold]sacctmgr list event -P[/] with --cluster from sinfo. Default: none.",
     )  # fmt: skip
     mtbf: float | None = in_panel(

@@ -354,6 +354,7 @@ class Ready:
             "speed": self.speed.name,
             "priority_age_s": self.spec.priority_age_s or None,
         }
+        reads["states"] = self.outages is not None and self.outages.is_known_ahead
         if self.learner is None:
             self.jobs = job_table(self.trace, self.spec.cluster, self.predicted, **reads)
         else:  # it writes into the columns during the run

@@ -74,7 +74,7 @@ def simulate(
     seed
         Seed of random orders and placements, 0 to 2**64 - 1. Equal arguments give equal digests.
     outages
-        When servers fail or are drained, see :func:`gpusched.read_outages` and
+        When servers fail, are drained or maintained, see :func:`gpusched.read_outages` and
         :func:`gpusched.generate_outages`. A job on a server that fails ends its run and waits
         again; it goes on from its last checkpoint (``checkpoint_every_s`` of the trace), else from
         the start. None: never.

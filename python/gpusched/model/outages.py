@@ -1,4 +1,4 @@
-"""Outages: when servers are down or drained, from a list or drawn."""
+"""Outages: when servers are down, drained or maintained, from a list or drawn."""
 
 from __future__ import annotations
 
@@ -25,10 +25,12 @@ from gpusched.model.cluster import MAX_SERVERS, Cluster
 if TYPE_CHECKING:
     import polars
 
-KINDS: Final = ("fail", "drain")
-COLUMNS: Final = ("server", "start_s", "end_s", "kind")
+KINDS: Final = ("fail", "drain", "maint")
+COLUMNS: Final = ("server", "start_s", "end_s", "kind", "known_s")
 FAIL: Final = KINDS.index("fail")
-"""Kind of an outage that interrupts the jobs of its server; the other lets them run on."""
+MAINT: Final = KINDS.index("maint")
+HITTING: Final = (FAIL, MAINT)
+"""Kinds of outages that interrupt the jobs of their server; the other lets them run on."""
 NEVER: Final = -1
 """End of an outage of a server that is never back."""
 NEVER_US: Final = 2**62
@@ -45,8 +47,9 @@ DISTRIBUTIONS: Final = get_args(Distribution)
 class Outages:
     """Outages of servers as read-only columns, sorted by start and then by their order.
 
-    A server fails with all jobs on it, or is drained: jobs go on, but none starts. Outages of one
-    server may overlap; it is back when none is left. Build them with :meth:`from_columns`,
+    A server fails with all jobs on it, or is drained: jobs go on, but none starts. Maintenance
+    interrupts jobs as a failure does, but is none, and may be known before. Outages of one server
+    may overlap; it is back when none is left. Build them with :meth:`from_columns`,
     :func:`gpusched.read_outages` or :func:`gpusched.generate_outages`.
 
     Attributes
@@ -56,7 +59,7 @@ class Outages:
     start_us, end_us
         int64 microseconds on the clock of the trace; an end of -1 is never.
     kind
-        uint8: 0 for ``"fail"``, 1 for ``"drain"``.
+        uint8: 0 for ``"fail"``, 1 for ``"drain"``, 2 for ``"maint"``.
     row
         int64: line in the source file, or position in the input.
     source
@@ -65,6 +68,9 @@ class Outages:
         Remarks on how the source was read, a sentence each.
     until_s
         End of the time for which they were drawn, seconds; None: a complete list.
+    known_us
+        int64: from when policies know of maintenance; the start for other kinds. None: there is no
+        maintenance.
     """
 
     server: Int32
@@ -75,6 +81,7 @@ class Outages:
     source: str = "columns"
     notes: tuple[str, ...] = ()
     until_s: float | None = None
+    known_us: Int64 | None = None
 
     def __post_init__(self) -> None:
         freeze_columns(self)
@@ -90,8 +97,9 @@ class Outages:
         return f"Outages({self})"
 
     def __str__(self) -> str:
-        failures = int(np.count_nonzero(self.kind == FAIL))
-        counts = f"{plural(failures, 'failure')}, {plural(len(self) - failures, 'drain')}"
+        failures, drains, windows = np.bincount(self.kind, minlength=len(KINDS)).tolist()
+        counts = f"{plural(failures, 'failure')}, {plural(drains, 'drain')}"
+        counts += f", {plural(windows, 'maintenance window')}" * (windows > 0)
         return f"{counts} of {plural(len(np.unique(self.server)), 'server')}, from {self.source}"
 
     @classmethod
@@ -101,6 +109,7 @@ class Outages:
         start_s: Any,
         end_s: Any = None,
         kind: Any = None,
+        known_s: Any = None,
         *,
         names: Sequence[str] | None = None,
     ) -> Outages:
@@ -114,7 +123,10 @@ class Outages:
             Seconds on the clock of the trace, 0 or more; the end is later than the start. NaN or
             None: never back.
         kind
-            ``"fail"`` (default) or ``"drain"``.
+            ``"fail"`` (default), ``"drain"`` or ``"maint"``.
+        known_s
+            For ``"maint"`` alone: from when policies know of it, up to ``start_s``, which is
+            unknown beforehand. NaN or None: 0, from the start of the trace.
         names
             Names of the cluster's servers, in order.
 
@@ -142,11 +154,12 @@ class Outages:
         screen = Screen("columns", np.arange(len(started), dtype=np.int64))
         nothing = np.full(len(started), np.nan)
         ended = nothing if end_s is None else real_numbers("column 'end_s'", end_s)
+        known = nothing if known_s is None else real_numbers("column 'known_s'", known_s)
         kinds = [kind] * len(started)
         if not (kind is None or isinstance(kind, str)):
             kinds = entries("column 'kind'", kind, "text")
         servers = entries("column 'server'", server, "servers")
-        return cls._of_screened(screen, servers, started, ended, kinds, names=names)
+        return cls._of_screened(screen, servers, started, ended, kinds, known, names=names)
 
     @classmethod
     def _of_screened(
@@ -156,6 +169,7 @@ class Outages:
         start_s: AnyArray,
         end_s: AnyArray,
         kind: Sequence[Any],
+        known_s: AnyArray,
         *,
         names: Sequence[str] | None = None,
         **said: Any,
@@ -165,7 +179,8 @@ class Outages:
         Parameters are those of :meth:`from_columns`, and ``source`` and ``notes``.
         """
         screen.may_be_empty = True
-        given: dict[str, Any] = dict(zip(COLUMNS, (server, start_s, end_s, kind), strict=True))
+        values_of = (server, start_s, end_s, kind, known_s)
+        given: dict[str, Any] = dict(zip(COLUMNS, values_of, strict=True))
         for name, values in given.items():
             if len(values) != len(screen.rows):
                 raise ValueError(
@@ -179,14 +194,26 @@ class Outages:
         screen.require((end_us > start_us) | ~has_end, "end_s", "must be after start_s")
         asked = ["fail" if is_missing(each) or each == "" else each for each in kind]
         is_known = np.array([each in KINDS for each in asked], np.bool_)
-        screen.require(is_known, "kind", f"must be {' or '.join(KINDS)}")
+        screen.require(is_known, "kind", f"must be {', '.join(KINDS[:-1])} or {KINDS[-1]}")
+        is_maint = np.array([each == "maint" for each in asked], np.bool_)
+        is_said = ~np.isnan(known_s.astype(np.float64))
+        screen.require(is_maint | ~is_said, "known_s", "must be blank unless kind is maint")
+        known_us = _ticks(screen, "known_s", np.where(is_said, known_s, 0))
+        screen.require(known_us <= start_us, "known_s", "must not be after start_s")
         screen.finish("error")
         order = np.argsort(start_us, kind="stable")
         number = np.array([KINDS.index(each) for each in asked], np.uint8)
         ends = np.where(has_end, end_us, NEVER)
+        if is_maint.any():
+            said["known_us"] = np.where(is_maint, known_us, start_us)[order]
         return cls(
             place[order], start_us[order], ends[order], number[order], screen.rows[order], **said
         )
+
+    @property
+    def is_known_ahead(self) -> bool:
+        """Whether policies know of some maintenance before it begins."""
+        return self.known_us is not None and bool((self.known_us < self.start_us).any())
 
     @property
     def sha256(self) -> str:
@@ -194,6 +221,8 @@ class Outages:
         sha = hashlib.sha256(b"gpusched outages 1")
         for values, dtype in zip(self._columns, ("<i4", "<i8", "<i8", "u1"), strict=True):
             sha.update(np.ascontiguousarray(values, dtype).tobytes())
+        if self.known_us is not None:
+            sha.update(b"known" + np.ascontiguousarray(self.known_us, "<i8").tobytes())
         return sha.hexdigest()
 
     @property
@@ -206,7 +235,7 @@ class Outages:
         Returns
         -------
         polars.DataFrame
-            Columns server, start_s, end_s (null: never back) and kind.
+            Columns server, start_s, end_s (null: never back) and kind; with maintenance known_s.
 
         Examples
         --------
@@ -216,14 +245,17 @@ class Outages:
         import polars
 
         ends = [None if end == NEVER else end / US_PER_S for end in self.end_us.tolist()]
-        return polars.DataFrame(
-            {
-                "server": self.server,
-                "start_s": us_to_seconds(self.start_us),
-                "end_s": polars.Series(ends, dtype=polars.Float64),
-                "kind": polars.Series([KINDS[kind] for kind in self.kind], dtype=polars.String),
-            }
-        )
+        columns = {
+            "server": self.server,
+            "start_s": us_to_seconds(self.start_us),
+            "end_s": polars.Series(ends, dtype=polars.Float64),
+            "kind": polars.Series([KINDS[kind] for kind in self.kind], dtype=polars.String),
+        }
+        if self.known_us is not None:
+            said = zip(self.kind.tolist(), self.known_us.tolist(), strict=True)
+            known = [us / US_PER_S if kind == MAINT else None for kind, us in said]
+            columns["known_s"] = polars.Series(known, dtype=polars.Float64)
+        return polars.DataFrame(columns)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the outages as CSV; :func:`gpusched.read_outages` reads it back.
@@ -257,7 +289,8 @@ def core_outages(outages: Outages, cluster: Cluster) -> dict[str, list[int]]:
     Returns
     -------
     dict
-        ``outage_server``, ``outage_start_us``, ``outage_end_us`` and ``outage_kind``.
+        ``outage_server``, ``outage_start_us``, ``outage_end_us`` and ``outage_kind``; and
+        ``outage_known_us`` if maintenance is known ahead.
 
     Raises
     ------
@@ -278,13 +311,13 @@ def core_outages(outages: Outages, cluster: Cluster) -> dict[str, list[int]]:
             parts.setdefault(one, []).append(part)
         pairs = [(row, part) for row in rows for part in parts[first[server[row]]]]
         rows, server = [row for row, _ in pairs], [part for _, part in pairs]
-    names = ("start_us", "end_us", "kind")
+    names = ["start_us", "end_us", "kind", *["known_us"] * outages.is_known_ahead]
     others = {f"outage_{name}": getattr(outages, name)[rows].tolist() for name in names}
     return {"outage_server": server, **others}
 
 
 def spans(
-    cluster: Cluster, outages: Outages | None, kind: int | None = None
+    cluster: Cluster, outages: Outages | None, kinds: Sequence[int] = (0, 1, 2)
 ) -> tuple[Int64, Int64, Int64]:
     """Return server, begin and end of the times with an open outage, by server and time.
 
@@ -292,15 +325,14 @@ def spans(
 
     Parameters
     ----------
-    kind
-        The kind that counts; None: each.
+    kinds
+        The kinds that count.
     """
     if outages is None:
         nothing = np.empty(0, np.int64)
         return nothing, nothing, nothing
     columns = [np.array(column, np.int64) for column in core_outages(outages, cluster).values()]
-    some = np.ones(len(columns[0]), np.bool_) if kind is None else columns[3] == kind
-    server, start_us, end_us = (column[some] for column in columns[:3])
+    server, start_us, end_us = (column[np.isin(columns[3], kinds)] for column in columns[:3])
     end_us[end_us < 0] = NEVER_US
     one = np.ones(len(server), np.int64)
     of, time_us, num_open = accumulate(
@@ -323,10 +355,12 @@ def changed(outages: Outages | None, server: int, us: int, kind: int, *, begins:
     known = outages
     if known is None:
         known = replace(Outages.from_columns([], []), source="an open run")
-    names = ("server", "start_us", "end_us", "kind", "row")
+    names = ("server", "start_us", "end_us", "kind", "row", "known_us")
     columns: dict[str, Any] = {name: getattr(known, name) for name in names}
+    if known.known_us is None:
+        del columns["known_us"]
     if begins:
-        more = (server, us, NEVER, kind, len(known))
+        more = (server, us, NEVER, kind, len(known), us)[: len(columns)]
         for (name, column), value in zip(columns.items(), more, strict=True):
             columns[name] = np.append(column, np.array(value, column.dtype))
         rows = np.argsort(columns["start_us"], kind="stable")

@@ -219,6 +219,9 @@ class Engine:
                 raise ValueError(f"outage: it ends at {outage.end_us}, not after its start")
         if self.outages and self.scheduler.has_memory:
             raise ValueError("policy: it does not support outages: it keeps more than the state")
+        takes_windows = getattr(self.scheduler, "takes_windows", False)
+        if any(outage.is_known_ahead for outage in self.outages) and not takes_windows:
+            raise ValueError("known_s: the policy does not plan around maintenance")
         if self.outages and any(job.is_share for job in self.jobs.values()):
             raise ValueError("gpu_share: not supported in runs with outages")
         if not self.speed.is_fixed and any(
@@ -265,8 +268,18 @@ class Engine:
         return [job for job in self.active if not job.running]
 
     def place(self, job: Active, free: Free | None = None) -> Allocation | None:
-        """Ask the placement for GPUs out of ``free`` (default: what is free)."""
-        return self.placer.place(job, self.free if free is None else free)
+        """Ask the placement for GPUs out of ``free`` (default: what is free).
+
+        Servers are left out that the job's length would carry into a window known by now.
+        """
+        free, end = self.free if free is None else free, self.now + job.stated_length
+        windows = {
+            outage.server
+            for outage in self.outages
+            if outage.known_us is not None and outage.known_us <= self.now
+            if outage.start_us < end
+        }
+        return self.placer.place(job, replace(free, down=free.down | windows) if windows else free)
 
     def start(self, job: Active, allocation: Allocation, ranks: list[int] | None = None) -> None:
         """Start or resume a waiting job; the placement provides missing ranks."""
@@ -340,15 +353,15 @@ class Engine:
             job.lost += round(ran * (did - saved) / did)
         self.release(job, min(job.done, job.work), job.done_before + saved)
 
-    def hit(self, job: Active) -> None:
-        """End a run by a failure; the job waits again, unless it has failed too often."""
+    def hit(self, job: Active, *, is_failure: bool) -> None:
+        """End a run by an outage; the job waits again, unless it has failed too often."""
         cost = self.scheduler.cost(job.job, job.width)
         self.interrupt(job)
         if self.restart == "work":
             job.work += cost
         job.released = self.now
-        job.failures += 1
-        if job.job.max_requeues is not None and job.failures > job.job.max_requeues:
+        job.failures += is_failure
+        if is_failure and job.job.max_requeues is not None and job.failures > job.job.max_requeues:
             self.end(job, FAILED)
 
     def end(self, job: Active, status: int) -> None:
@@ -431,10 +444,11 @@ class Engine:
             return
         begun = [outage for outage in self.outages if outage.start_us == self.now]
         failed = {outage.server for outage in begun if outage.kind == "fail"}
+        hit = failed | {outage.server for outage in begun if outage.kind == "maint"}
         for job in self.running:
             assert job.allocation is not None
-            if failed & job.allocation.keys():
-                self.hit(job)
+            if hit & job.allocation.keys():
+                self.hit(job, is_failure=bool(failed & job.allocation.keys()))
         self.outages = self.outages[len(begun) :]
         self.open = [outage for outage in self.open + begun if outage.end_us != self.now]
         self.free = replace(self.free, down=frozenset(outage.server for outage in self.open))

@@ -34,6 +34,7 @@ class ListScheduler(NonPreemptive):
     """Walk the queue by precedence and key; strict stops at the first job that does not fit."""
 
     has_memory = False
+    takes_windows = True
 
     def __init__(self, key: Key, strict: bool) -> None:
         self.key = key
@@ -76,6 +77,7 @@ class Preemptive:
     """Steps 1 to 5 of the preemptive decision, in the order of precedence, key and JobId."""
 
     has_memory = False
+    takes_windows = True
 
     def __init__(self, key: Key, params: Mapping[str, Any]) -> None:
         self.params = DEFAULTS | dict(params)

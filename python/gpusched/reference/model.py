@@ -171,12 +171,22 @@ class Job:
 
 @dataclass(frozen=True)
 class Outage:
-    """A server takes no job for some time; ``fail`` ends runs there, ``drain`` lets them go on."""
+    """A server takes no job for some time; ``drain`` lets those there go on.
+
+    ``fail`` and ``maint`` end their runs; the latter is no failure, and from ``known_us`` on (None:
+    not before it begins) no job starts that its length carries into it.
+    """
 
     server: int
     start_us: int
     end_us: int | None = None  # None: never back
     kind: str = "fail"
+    known_us: int | None = None
+
+    @property
+    def is_known_ahead(self) -> bool:
+        """Whether policies know of it before it begins."""
+        return self.known_us is not None and self.known_us < self.start_us
 
 
 @dataclass(frozen=True)
@@ -294,6 +304,12 @@ class Active:
     def demand(self) -> tuple[int, int, int]:
         """Requests of each worker."""
         return self.job.share_milli, self.job.cpu_milli, self.job.memory_mib
+
+    @property
+    def stated_length(self) -> int:
+        """The limit, else the estimate of the trace; 0 without both."""
+        limit, estimate = self.job.time_limit_us, self.job.estimate_us
+        return (estimate or 0) if limit is None else limit
 
     @property
     def running(self) -> bool:

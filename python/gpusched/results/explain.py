@@ -16,6 +16,7 @@ from gpusched.base.suggest import nearest
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.units import WHOLE_GPU
 from gpusched.base.wording import duration, plural
+from gpusched.model.outages import FAIL as OF_FAILURE
 from gpusched.results.cost import row_gpus, sums
 from gpusched.results.holds import FAILURE, START, Condition, HoldCauses
 from gpusched.results.run_remarks import goes_by_priority
@@ -713,7 +714,11 @@ class _Story:
         if kind not in (INTERRUPT, FAIL):
             return ""
         down = rows["server"][struck(rows, self.cluster, self.outages)].tolist()
-        return f", until server{'s' * (len(down) > 1)} {', '.join(map(str, down))} failed"
+        failed = rows["server"][struck(rows, self.cluster, self.outages, (OF_FAILURE,))].tolist()
+        names = f"server{'s' * (len(down) > 1)} {', '.join(map(str, down))}"
+        if failed == down:
+            return f", until {names} failed"
+        return f", until {names} {'failed or ' * bool(failed)}had maintenance"
 
     def _where(self, rows: Mapping[str, AnyArray], width: int) -> str:
         servers = rows["server"]

@@ -196,7 +196,8 @@ def _num_failures(run: RunFacts) -> int:
 
 def _requeues_per_job(run: RunFacts) -> float:
     num_jobs = np.count_nonzero(run.counted) - run.measures.num_rejected
-    return _ratio(_num_failures(run) - _num_of(run, FAILED), float(num_jobs))
+    num_hits = _num_failures(run) + run.num_maintained
+    return _ratio(num_hits - _num_of(run, FAILED), float(num_jobs))
 
 
 def _ettr(run: RunFacts, since_us: Int64) -> float:
@@ -502,6 +503,10 @@ row(604, "num_failures", "count", "lower", "jobs", "failures",
     "Interruptions of jobs by failing servers.", _num_failures,
     definition="times that a failing server took a job's GPUs", group="failures", table="main",
     place=320, gives_way=2, needs=("failures",))
+row(605, "num_maintained", "count", "lower", "jobs", "maintenance",
+    "Interruptions of jobs by maintenance of servers.", lambda run: run.num_maintained,
+    definition="times that maintenance took a job's GPUs", short="mainte-|nance", group="failures",
+    place=325, needs=("failures",))
 row(606, "num_failed", "count", "lower", "jobs", "failed jobs",
     "Jobs that failed: interrupted more often than they may be requeued.",
     lambda run: _num_of(run, FAILED), short="failed", group="failures", table="main", place=330,
@@ -511,7 +516,7 @@ row(608, "num_killed", "count", "lower", "jobs", "killed jobs",
     lambda run: _num_of(run, KILLED), short="killed", group="failures", table="main", place=340,
     gives_way=2, needs=("failures",))
 row(610, "lost_to_failures_gpu_s", "GPU s", "lower", "time", "GPU s lost to failures",
-    "GPU seconds of work that failing servers lost.",
+    "GPU seconds of work lost as servers failed or were maintained.",
     lambda run: run.capacity.gpu_s["lost_to_failures"],
     definition="work since the last checkpoint at each interruption of jobs that were not killed",
     short="GPU s lost|to failures", group="failures", table="main", place=350, gives_way=1,

@@ -16,14 +16,17 @@ from gpusched.base.ticks import US_PER_S
 from gpusched.base.units import WHOLE_GPU
 from gpusched.bounds.certificates import LowerBounds, certificate
 from gpusched.bounds.deadline_bounds import dsr_bound
+from gpusched.model.outages import FAIL
 from gpusched.results.cost import held_gpu_us, logged_gpu_us
 from gpusched.results.run_window import RunWindow, clipped
+from gpusched.schedules.down_times import struck
 from gpusched.schedules.schedule import (
     FINISHED,
     KILLED,
     REJECTED,
     SCHEDULE_COLUMNS,
     Schedule,
+    cancelled_us,
     contention_slowdown,
     whole_intervals,
     widths_of,
@@ -382,11 +385,28 @@ class RunFacts:
     def recoveries_us(self) -> Int64:
         """Time from each interruption of a counted job to its next start, microseconds."""
         rows = self.intervals
-        first, opens, ends = intervals_ended(self.schedule, rows, self.cluster, self.outages)
+        first, opens, ends = self._ended
         hit = np.flatnonzero(ends[:-1] == INTERRUPT)
         hit = hit[~opens[hit + 1] & self.counted[rows["job"][first[hit]]]]
         waited_us: Int64 = rows["start_us"][first[hit + 1]] - rows["end_us"][first[hit]]
         return waited_us
+
+    @property
+    def _ended(self) -> tuple[Int64, Bool, AnyArray]:
+        return intervals_ended(self.schedule, self.intervals, self.cluster, self.outages)
+
+    @kept
+    def num_maintained(self) -> int:
+        """Interruptions of counted jobs by maintenance, at which no server of theirs failed."""
+        if self.outages is None or self.outages.known_us is None:
+            return 0
+        first, _, ends = self._ended
+        job, end_us = self.intervals["job"][first], self.intervals["end_us"][first]
+        is_hit = (ends == INTERRUPT) & (cancelled_us(self.trace, self.schedule)[job] != end_us)
+        if is_hit.any():
+            failed = struck(self.intervals, self.cluster, self.outages, (FAIL,))
+            is_hit &= ~np.logical_or.reduceat(failed, first)
+        return int(np.count_nonzero(is_hit & self.counted[job]))
 
     @kept
     def lower(self) -> LowerBounds | None:

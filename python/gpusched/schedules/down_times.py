@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Bool, Int64, accumulate
 from gpusched.base.units import WHOLE_GPU
-from gpusched.model.outages import FAIL, spans
+from gpusched.model.outages import HITTING, spans
 
 if TYPE_CHECKING:
     from gpusched.model.cluster import Cluster
@@ -17,11 +17,19 @@ if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
 
 
-def struck(rows: Mapping[str, AnyArray], cluster: Cluster, outages: Outages | None) -> Bool:
-    """Return which rows of an interval log end at the instant at which their server fails."""
+def struck(
+    rows: Mapping[str, AnyArray],
+    cluster: Cluster,
+    outages: Outages | None,
+    kinds: Sequence[int] = HITTING,
+) -> Bool:
+    """Return which rows of an interval log end as an outage of these kinds of their server begins.
+
+    The default are those that interrupt jobs.
+    """
     if outages is None:
         return np.zeros(len(rows["job"]), np.bool_)
-    server, begin_us, _ = spans(cluster, outages, FAIL)
+    server, begin_us, _ = spans(cluster, outages, kinds)
     found: Bool = np.isin(rows["end_us"], begin_us)
     fails = {*zip(server.tolist(), begin_us.tolist(), strict=True)}
     ends = zip(rows["server"][found].tolist(), rows["end_us"][found].tolist(), strict=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from gpusched import _core
-from gpusched.base.arrays import AnyArray, Float64, read_only
+from gpusched.base.arrays import AnyArray, Float64, Int64, read_only
 from gpusched.base.labels import Labels
 from gpusched.base.memo import Memo
 from gpusched.base.replacing import write_bytes
@@ -161,6 +161,7 @@ def job_columns(
     fills_estimates: bool = True,
     holds: bool = False,
     priority_age_s: float | None = None,
+    states: bool = False,
 ) -> dict[str, Any]:
     """Return the arguments of the core's job table for this run.
 
@@ -181,6 +182,9 @@ def job_columns(
         Whether to include what holds jobs back or cancels them, as for whole runs.
     priority_age_s
         As for :func:`gpusched.simulate`.
+    states
+        Whether to include how long jobs may run by their limits or estimates, as for runs with
+        maintenance that is known ahead.
 
     Raises
     ------
@@ -219,12 +223,22 @@ def job_columns(
     }
     held = holds_of(trace) if holds else None
     known |= {} if held is None else held.columns
+    known |= {"stated_us": _stated_us(trace)} if states else {}
     columns: dict[str, Any] = {
         column.name: np.ascontiguousarray(known[column.name], column.dtype)
         for column in _core.JOB_COLUMNS
         if known.get(column.name) is not None
     }
     return columns | {"public_columns": PublicColumns(trace)}
+
+
+def _stated_us(trace: Trace) -> Int64:
+    """Return how long each job may run by its limit, else by its estimate; -1: neither."""
+    stated_us = np.full(len(trace), NOT_GIVEN, np.int64)
+    for column in (trace.estimate_us, trace.time_limit_us):
+        if column is not None:
+            stated_us = np.where(column >= 0, column, stated_us)
+    return stated_us
 
 
 def _own_columns(trace: Trace) -> dict[str, Any]:
@@ -370,6 +384,7 @@ def job_table(
     uses_estimates: bool,
     speed: str = "fixed",
     priority_age_s: float | None = None,
+    states: bool = False,
 ) -> _core.JobTable:
     """Return the core's view of a run's jobs; arguments and errors as for ``job_columns``.
 
@@ -378,7 +393,7 @@ def job_table(
     # Models and sets of GPU types depend on the cluster.
     is_plain = trace.type_set is None and has_flag_of("speed", speed, "steady")
     uses_estimates = uses_estimates and trace.estimate_us is not None
-    key = (predicted, uses_estimates, speed, priority_age_s, None if is_plain else cluster)
+    key = (predicted, uses_estimates, speed, priority_age_s, states, None if is_plain else cluster)
     return _tables.of(
         trace,
         key,
@@ -391,6 +406,7 @@ def job_table(
                 speed=speed,
                 holds=True,
                 priority_age_s=priority_age_s,
+                states=states,
             )
         ),
     )

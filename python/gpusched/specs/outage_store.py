@@ -14,7 +14,7 @@ from gpusched.traces.trace_store import stored_column
 
 _PREFIX: Final = "outages."
 _COLUMNS: Final = {"server": "i4", "start_us": "i8", "end_us": "i8", "kind": "u1", "row": "i8"}
-OUTAGE_MEMBERS: Final = frozenset(f"{_PREFIX}{name}" for name in (*_COLUMNS, "until_s"))
+OUTAGE_MEMBERS: Final = frozenset(f"{_PREFIX}{name}" for name in (*_COLUMNS, "until_s", "known_us"))
 
 
 def outage_members(outages: Outages | None) -> dict[str, AnyArray]:
@@ -23,6 +23,8 @@ def outage_members(outages: Outages | None) -> dict[str, AnyArray]:
         return {}
     columns = {name: getattr(outages, name) for name in _COLUMNS}
     columns["until_s"] = np.array([] if outages.until_s is None else [outages.until_s])
+    if outages.known_us is not None:
+        columns["known_us"] = outages.known_us
     return {f"{_PREFIX}{name}": column for name, column in columns.items()}
 
 
@@ -38,6 +40,8 @@ def stored_outages(spec: RunSpec, arrays: Mapping[str, AnyArray]) -> Outages | N
         name: stored_column(arrays, f"{_PREFIX}{name}", dtype, num_rows)
         for name, dtype in _COLUMNS.items()
     }
+    if f"{_PREFIX}known_us" in arrays:
+        columns["known_us"] = stored_column(arrays, f"{_PREFIX}known_us", "i8", num_rows)
     made = Outages(
         **columns,
         source=spec.outages.source,

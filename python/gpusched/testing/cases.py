@@ -133,7 +133,9 @@ def moved(outages: Outages | None, *, times: int = 1, later_s: int = 0) -> Outag
         return None
     shift_us = round(later_s * US_PER_S)
     end_us = np.where(outages.end_us < 0, outages.end_us, outages.end_us * times + shift_us)
-    return replace(outages, start_us=outages.start_us * times + shift_us, end_us=end_us)
+    known_us = None if outages.known_us is None else outages.known_us * times + shift_us
+    start_us = outages.start_us * times + shift_us
+    return replace(outages, start_us=start_us, end_us=end_us, known_us=known_us)
 
 
 def one_more_server(cluster: Cluster) -> Cluster:

@@ -254,6 +254,12 @@ class _Question:
         outage = Outages.from_columns([0], [0], [1])
         return self._runs(Trace.from_columns([0], [1], [1]), outage)
 
+    @cached_property
+    def knows_maintenance(self) -> bool:
+        """Whether they may be maintained at a time that is known before."""
+        window = Outages.from_columns([0], [1], [2], "maint")
+        return self._runs(Trace.from_columns([0], [1], [1]), window)
+
     def _runs(self, jobs: Trace, outages: Outages | None = None) -> bool:
         """Whether the run of some jobs on one GPU is not refused."""
         try:
@@ -354,7 +360,11 @@ def _search(
 
     def with_outages(workload: tuple[Trace, Cluster]) -> SearchStrategy[Workload]:
         none = hypothesis.strategies.none()
-        drawn = none | outages(workload[1]) if question.has_outages else none
+        drawn = (
+            none | outages(workload[1], is_known=question.knows_maintenance)
+            if question.has_outages
+            else none
+        )
         return drawn.map(lambda outages: (*workload, outages))
 
     wrapped: Callable[[], None] = hypothesis.seed(seed)(

@@ -265,13 +265,17 @@ def clusters(
     return listed.map(lambda servers: cluster_of(servers, **links))
 
 
-def outages(cluster: Cluster, *, max_outages: int = 4) -> SearchStrategy[Outages]:
+def outages(
+    cluster: Cluster, *, max_outages: int = 4, is_known: bool = False
+) -> SearchStrategy[Outages]:
     """Outages of servers of a cluster, at whole seconds and often at the same time.
 
     Parameters
     ----------
     max_outages
         Maximum number of them.
+    is_known
+        Whether maintenance may be known before it begins.
 
     Returns
     -------
@@ -292,11 +296,13 @@ def outages(cluster: Cluster, *, max_outages: int = 4) -> SearchStrategy[Outages
         st.integers(0, 2 * MAX_SUBMIT_S),
         st.integers(1, MAX_SERVICE_S) | st.just(float("nan")),
         st.sampled_from(KINDS),
+        st.sampled_from([0.0, 0.5, 1.0] if is_known else [1.0]),
     )
 
-    def build(rows: list[tuple[int, int, float, str]]) -> Outages:
-        server, start_s, lasts_s, kind = zip(*rows, strict=True)
-        return Outages.from_columns(server, start_s, np.add(start_s, lasts_s), kind)
+    def build(rows: list[tuple[int, int, float, str, float]]) -> Outages:
+        server, start_s, lasts_s, kind, share = zip(*rows, strict=True)
+        known_s = np.where(np.array(kind) == "maint", np.floor(np.multiply(start_s, share)), np.nan)
+        return Outages.from_columns(server, start_s, np.add(start_s, lasts_s), kind, known_s)
 
     return st.lists(outage, min_size=1, max_size=max_outages).map(build)
 

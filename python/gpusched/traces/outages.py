@@ -48,9 +48,9 @@ def read_outages(
 
     Known are CSV and Parquet with the columns of :meth:`Outages.from_columns
     <gpusched.model.outages.Outages.from_columns>` (``target`` is ``server``), TOML with a table
-    ``[[outages]]`` each, and ``sacctmgr list event -P``: there ``DOWN`` and ``FAIL`` are failures
-    and ``DRAIN`` drains; other states, and nodes without a name in ``names``, are left out and
-    counted in ``notes``.
+    ``[[outages]]`` each, and ``sacctmgr list event -P``: there ``MAINT`` is maintenance, ``DOWN``
+    and ``FAIL`` are failures and ``DRAIN`` drains; other states, and nodes without a name in
+    ``names``, are left out and counted in ``notes``.
 
     Parameters
     ----------
@@ -115,18 +115,18 @@ def _read(source: Source, names: Any, trace: Trace | None) -> Outages:
     if len(asked) < len(columns):
         raise ValueError(f"{source}: either of the columns 'server' and 'target' must be left out")
     num_rows = len(screen.rows)
-    start_s, end_s = (
+    start_s, end_s, known_s = (
         _seconds(screen, name, columns[asked[name]], trace)
         if name in asked
         else np.full(num_rows, np.nan)
-        for name in ("start_s", "end_s")
+        for name in ("start_s", "end_s", "known_s")
     )
     kind = columns[asked["kind"]].to_list() if "kind" in asked else [None] * num_rows
     server = columns[asked["server"]].to_list()
     notes: tuple[str, ...] = ()
     if trace is not None and trace.epoch is None and trace.origin_s:
         notes = (f"outages: seconds after the first submission ({trace.origin_s:g} in its file)",)
-    return _made(screen, server, start_s, end_s, kind, names, notes)
+    return _made(screen, server, (start_s, end_s, known_s), kind, names, notes)
 
 
 def _of_toml(source: Source) -> tuple[Screen, Columns]:
@@ -180,14 +180,14 @@ def _of_events(source: Source, names: Any, trace: Trace | None) -> Outages:
         for counts, what in ((others, "states"), (unknown, "unknown servers"))
         if counts
     )
-    return _made(screen, servers, start_s, end_s, kinds, names, notes, np.array(rows, np.int64))
+    times_s = (start_s, end_s, np.full(len(start_s), np.nan))
+    return _made(screen, servers, times_s, kinds, names, notes, np.array(rows, np.int64))
 
 
 def _made(
     screen: Screen,
     server: Sequence[Any],
-    start_s: Float64,
-    end_s: Float64,
+    times_s: Sequence[Float64],
     kind: Sequence[Any],
     names: Any,
     notes: tuple[str, ...] = (),
@@ -197,17 +197,20 @@ def _made(
 
     Parameters
     ----------
+    times_s
+        Start, end, and from when maintenance is known.
     rows
         Rows of the file that servers and kinds belong to; None: one after another.
     """
     screen.may_be_empty = True
     screen.finish("error")
     every = np.arange(len(screen.rows)) if rows is None else rows
-    start_s, end_s = start_s[every], end_s[every]
+    start_s, end_s, known_s = (column[every] for column in times_s)
     kept = np.arange(len(every))
     if screen.is_aware:  # it has dates
         over = end_s <= 0
         kept, start_s = np.flatnonzero(~over), np.maximum(start_s, 0)
+        known_s = np.maximum(known_s, 0)
         if over.any():
             count = int(np.count_nonzero(over))
             notes += (f"{plural(count, 'outage')} left out: over before second 0 of the trace",)
@@ -220,6 +223,7 @@ def _made(
         start_s[kept],
         end_s[kept],
         [kind[row] for row in kept.tolist()],
+        known_s[kept],
         names=names,
         source=screen.source,
         notes=notes,
@@ -229,6 +233,8 @@ def _made(
 def _kind_of(state: str) -> str | None:
     """Return the kind of a state such as ``DOWN*`` or ``IDLE+DRAIN``; None for others."""
     words = state.upper().split("+")
+    if any(word.startswith("MAINT") for word in words):
+        return "maint"
     if any(word.startswith(("DOWN", "FAIL")) for word in words):
         return "fail"
     return "drain" if any(word.startswith("DRAIN") for word in words) else None
@@ -242,7 +248,7 @@ def _shown(counts: Counter[str]) -> str:
 
 def _seconds(screen: Screen, name: str, values: polars.Series, trace: Trace | None) -> Float64:
     """Return times on the clock of the trace in seconds, NaN where there is none."""
-    may_miss = name == "end_s"
+    may_miss = name != "start_s"
     if not parse.is_wall_clock(values):
         read = parse.numbers(screen, name, screen.label(name), values, may_miss=may_miss)
         return read.astype(np.float64)

@@ -115,7 +115,7 @@ FORGED = {
     ),
     "a run that goes on when its server fails": (
         Change(0, 1, {"end_us": 31 * S}),
-        "runs through a failure: job 0 until 31000000 us on server 1, which fails at 30000000 us",
+        "runs through a failure: job 0 until 31000000 us on server 1, down from 30000000 us",
     ),
     "a job that is hit and keeps its other GPUs": (
         Change(0, 0, {"end_us": 31 * S}), "job not whole: job 0 loses GPUs between 30000000"
@@ -322,7 +322,7 @@ def test_times_of_servers_are_found_as_in_a_plain_list(drawn):
             assert times.next_us(*at)[0] == min((s for s in starts if s > us), default=NEVER_US)
 
 
-REFUSED = "gpu_share: not supported|policy: it does not support outages"
+REFUSED = "gpu_share: not supported|policy: it does not support outages|^known_s: policy=easy "
 
 
 @given(st.sampled_from(ADOPTING), st.sampled_from([*PLACEMENTS, *OWN]), st.data())
@@ -353,3 +353,21 @@ def simulate(case: Case) -> Result:
         seed=case.seed,
         outages=outages_of(case.outages),
     )
+
+
+def test_a_start_that_known_maintenance_forbids_is_found():
+    jobs = gs.Trace.from_columns([0, 0], [40, 20], [4, 4], estimate_s=[60, 20])
+    columns = ([0, 1], [50, 20], [80, 30], "maint")
+    run = {"policy": "fifo", "placement": "first-fit"}
+    unknown = gs.Outages.from_columns(*columns, [50, 20])
+    result = gs.simulate(jobs, cluster_of(TWO), outages=unknown, **run)
+    assert result.audit().ok
+    known = gs.Outages.from_columns(*columns, [0, 0])
+    source = OutageSource.of(known)
+    forged = rebuilt(
+        result, spec=msgspec.structs.replace(result.spec, outages=source), outages=known
+    )
+    assert forged.audit().problems == [
+        "start before maintenance: job 0 from 0 us on server 0 may run until 60000000 us, and "
+        "maintenance begins at 50000000 us"
+    ]

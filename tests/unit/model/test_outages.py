@@ -45,6 +45,21 @@ def test_columns_are_sorted_by_start_and_exact():
     assert gs.Outages.from_columns([1, 2], [3, 4], kind="drain").kind.tolist() == [1, 1]
 
 
+def test_maintenance_is_known_from_the_start_unless_said_otherwise(tmp_path):
+    columns: dict[str, Any] = {"kind": ["maint", "drain", "maint"]}
+    known = built(**columns, known_s=[60, None, None])
+    assert known.known_us.tolist() == [0, 30_000_000, 60_000_000]  # by start
+    assert known.is_known_ahead
+    assert repr(known).startswith("Outages(0 failures, 1 drain, 2 maintenance windows of 3 ")
+    assert known.to_polars()["known_s"].to_list() == [0, None, 60]
+    unknown = built(**columns, known_s=[60, None, 1])
+    assert not unknown.is_known_ahead
+    assert built().known_us is None
+    assert len({each.sha256 for each in (known, unknown, built(**columns), built())}) == 4
+    unknown.to_csv(tmp_path / "ours.csv")
+    assert gs.read_outages(tmp_path / "ours.csv").sha256 == unknown.sha256
+
+
 def test_names_stand_for_servers():
     named = built(server=["d", "b", "0"], names=["a", "b", "c", "d"])
     assert named.sha256 == built().sha256
@@ -77,8 +92,11 @@ def test_each_value_decides_the_digest():
         ({"start_s": [60, np.nan, 1]}, "row 1, column 'start_s': nan must be a finite number"),
         ({"start_s": [60, 30, 1e13]}, "row 2, column 'start_s': 1.*must be at most 2305843009214"),
         ({"end_s": [1e13, None, 2]}, "row 0, column 'end_s': 1.*must be at most 2305843009214 s"),
-        ({"kind": ["fail", "maint", ""]}, "row 1, column 'kind': 'maint' must be fail or drain"),
-        ({"kind": "slow"}, "row 0, column 'kind': 'slow' must be fail or drain"),
+        ({"kind": ["fail", "down", ""]}, "row 1, column 'kind': 'down' must be fail, drain or ma"),
+        ({"kind": "slow"}, "row 0, column 'kind': 'slow' must be fail, drain or maint"),
+        ({"known_s": [5, None, None]}, "row 0, column 'known_s': 5.* must be blank unless kind is"),
+        ({"kind": "maint", "known_s": [0, 31, 0]}, "row 1, column 'known_s': 31.* must not be aft"),
+        ({"kind": "maint", "known_s": [0, 1, -1]}, "row 2, column 'known_s': -1.* must not be neg"),
         ({"server": [3, -1, 0]}, "row 1, column 'server': -1 must be the number of a server"),
         ({"server": [3, 1.5, 0]}, "row 1, column 'server': 1.5 must be the number of a server"),
         ({"server": [3, True, 0]}, "row 1, column 'server': True must be the number of a"),

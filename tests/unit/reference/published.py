@@ -61,7 +61,13 @@ def job_of(row: dict[str, Any], arrays: list[str]) -> Job:
 def replayed(case: dict[str, Any]) -> Outcome:
     """Replay a case of the file; its placement, lowest server first, is ``first-fit``."""
     outages = [
-        Outage(row["server"], row["start_s"] * SECOND, ticks(row["end_s"]), row["kind"])
+        Outage(
+            row["server"],
+            row["start_s"] * SECOND,
+            ticks(row["end_s"]),
+            row["kind"],
+            row.get("known_s", 0) * SECOND if row["kind"] == "maint" else None,
+        )
         for row in case.get("outages", [])
     ]
     servers = [(server["gpus"], "gpu") for server in case["servers"]]

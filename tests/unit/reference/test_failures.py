@@ -29,7 +29,7 @@ from tests.unit.reference.published import (
 
 SHOWN = (
     "F01", "F02", "F03", "F04", "F05", "F06", "F08", "F09", "F10", "F11", "F12", "F13",
-    "L01", "L14", "L50",
+    "F14", "F15", "L01", "L14", "L50",
 )  # fmt: skip
 
 

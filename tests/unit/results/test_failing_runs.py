@@ -26,10 +26,12 @@ from gpusched.results.same_jobs import SameJobs
 from gpusched.schedules.schedule import FAILED, FINISHED, KILLED, UNFINISHED
 from gpusched.schedules.series import KINDS
 from gpusched.studies.comparison import comparison_table
+from tests.each import each
 from tests.examples import examples
 from tests.unit.failing_runs import (
     ALL,
     PAIR,
+    SECOND,
     TYPES,
     each_end,
     failing,
@@ -105,6 +107,79 @@ def test_the_core_runs_them_as_they_are_written_down(ends):
         assert result.capacity == written.capacity
         assert result.events.to_polars().equals(written.events.to_polars())
         assert result.series.to_polars().equals(written.series.to_polars())
+
+
+def test_maintenance_is_no_failure(tmp_path):
+    """A gang on both servers: maintenance hits it, then a failure, then both at once."""
+    trace = gs.Trace.from_columns([0], [40], [8], max_requeues=[2])
+    outages = gs.Outages.from_columns(
+        [0, 1, 0, 1], [10, 30, 50, 50], [20, 31, 51, 51], ["maint", "fail", "maint", "fail"],
+        [10, None, 50, None],
+    )  # fmt: skip
+    result = gs.simulate(trace, PAIR, policy="fifo", placement="first-fit", outages=outages)
+    summary = result.summary()
+    assert (summary["num_failures"], summary["num_maintained"]) == (2, 1)
+    assert (summary["num_failed"], summary["requeues_per_job"]) == (0, 3)
+    assert summary["availability"] == 1 - 4 * (10 + 1 + 2) / (8 * 91)
+    assert result.schedule.finish_us.tolist() == [91_000_000]
+    assert result.by("gpus")["mttf_s"].to_list() == [(10 + 10 + 19 + 40) / 2]
+    assert str(result.audit()) == "no problems"
+    text = str(result.explain(0))
+    assert "until server 0 had maintenance" in text
+    assert "until server 1 failed" in text
+    assert "until servers 0, 1 failed or had maintenance" in text
+    result.save(tmp_path / "maint.npz")
+    assert gs.load_result(tmp_path / "maint.npz").outages.sha256 == outages.sha256
+
+
+NAN = float("nan")
+WINDOW = gs.Outages.from_columns([0], [50], [80], "maint")
+
+
+@each(
+    ("policy", "columns", "starts"),
+    [
+        ("fifo", {"time_limit_s": [100, 40, 30]}, [0, 0, 80]),
+        ("srtf", {"time_limit_s": [100, 40, 30]}, [40, 0, 0]),
+        # By the estimates job 1 is the last; its limit goes before its estimate.
+        ("sjf", {"estimate_s": [60, 99, 30], "time_limit_s": [NAN, 40, NAN]}, [0, 80, 0]),
+        ("fifo", {"estimate_s": [50, 40, NAN]}, [0, 0, 40]),
+    ],
+)
+def test_no_job_starts_that_its_length_carries_into_known_maintenance(policy, columns, starts):
+    trace = gs.Trace.from_columns([0, 0, 0], [100, 40, 30], [4, 4, 4], **columns)
+    run = {"policy": policy, "placement": "first-fit"}
+    result = gs.simulate(trace, PAIR, outages=WINDOW, **run)
+    assert (result.schedule.start_us / SECOND).tolist() == starts
+    assert str(result.audit()) == "no problems"
+    assert result.audit(level="decisions").ok
+    again = gs.Simulation(trace, PAIR, outages=WINDOW, **run)
+    again.run_until(45)
+    fork = again.fork()
+    again.run()
+    fork.run()
+    assert again.result().digest == fork.result().digest == result.digest
+
+
+def test_a_job_starts_until_maintenance_is_known():
+    trace = gs.Trace.from_columns([10, 20], [45, 45], [8, 8], estimate_s=[45, 45])
+    for known_s, starts in ((0, [80, 125]), (10, [80, 125]), (11, [80, 125]), (50, [80, 125])):
+        outages = gs.Outages.from_columns([1], [50], [80], "maint", [known_s])
+        result = gs.simulate(trace, PAIR, policy="fifo", outages=outages)
+        assert (result.schedule.start_us[1:] / SECOND).tolist() == starts[1:]
+        assert result.summary()["num_maintained"] == (known_s > 10)
+        assert result.schedule.start_us[0] == (80 if known_s <= 10 else 10) * SECOND
+
+
+def test_known_maintenance_is_refused_where_a_policy_does_not_plan_around_it():
+    trace = gs.Trace.from_columns([0], [40], [8])
+    for policy in ("easy", "easy:depth=2"):
+        with pytest.raises(ValueError, match=r"^known_s: policy=easy does not plan around maint"):
+            gs.simulate(trace, PAIR, policy=policy, outages=WINDOW)
+    run = gs.Simulation(trace, PAIR, policy="fifo", outages=WINDOW)
+    run.run_until(5)
+    with pytest.raises(ValueError, match="known_s: policy=easy does not plan around maintenance"):
+        run.set(policy="easy")
 
 
 def test_a_part_of_a_run_counts_what_lies_in_it(ends):

@@ -220,7 +220,7 @@ LIMITED = TRACE.with_columns(time_limit_s=[10, 40, 20, 20])
         (
             "failures",
             row("end_us", 1, 6 * S),
-            "runs through a failure: job 1 until 6000000 us on server 1, which fails at 5000000 us",
+            "runs through a failure: job 1 until 6000000 us on server 1, down from 5000000 us",
         ),
         (
             "requeues",

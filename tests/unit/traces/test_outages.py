@@ -53,7 +53,11 @@ def test_every_file_of_ours_gives_the_same(tmp_path, monkeypatch):
         ("target,start_s\nx,60\n", "line 2, column 'target': 'x' must be the number of a server"),
         ("target,start_s\n1,x\n", "line 2, column 'start_s': 'x' must be a number"),
         ("server,start_s\n1,\n", "line 2, column 'start_s': '' must not be empty"),
-        ("server,start_s,kind\n1,5,maint\n", "line 2, column 'kind': 'maint' must be fail or dr"),
+        ("server,start_s,kind\n1,5,slow\n", "line 2, column 'kind': 'slow' must be fail, drain or"),
+        (
+            "server,start_s,kind,known_s\n1,5,maint,6\n",
+            "line 2, column 'known_s': '6' must not be after start_s",
+        ),
         ("server,start_s,end\n1,5,6\n", r"unknown column 'end'; did you mean 'end_s'\?"),
         ("server,end_s\n1,5\n", "column 'start_s' is missing; there are server, end_s"),
         ("server,start_s,target\n1,1,1\n", "either of the columns 'server' and 'target' must be"),
@@ -96,13 +100,20 @@ def test_seconds_count_from_the_first_submission(tmp_path):
 
 def test_dates_count_from_the_first_submission(tmp_path):
     path = tmp_path / "dated.csv"
-    path.write_text(
+    text = (
         "server,start_s,end_s\n0,2024-05-01T09:01:00,2024-05-01T09:02:00\n"
         "1,2024-04-30T09:00:00,\n2,2024-04-01T00:00:00,2024-05-01T09:00:00\n"
     )
+    path.write_text(text)
     read = gs.read_outages(path, trace=TRACE)
     assert read.to_polars().rows() == [(1, 0.0, None, "fail"), (0, 60.0, 120.0, "fail")]
     assert read.notes == ("1 outage left out: over before second 0 of the trace",)
+    path.write_text(
+        "server,start_s,kind,known_s\n0,2024-05-01T09:01:00,maint,2024-04-30T09:00:00\n"
+        "1,2024-05-01T09:01:00,maint,2024-05-01T09:00:30\n2,2024-05-01T09:01:00,fail,\n"
+    )
+    assert gs.read_outages(path, trace=TRACE).known_us.tolist() == [0, 30_000_000, 60_000_000]
+    path.write_text(text)
     aware = gs.Trace.from_columns(["2024-05-01T09:00:00Z"], [5], [1])
     with pytest.raises(ValueError, match="dates without a time zone, and the trace with one; set "):
         gs.read_outages(path, trace=aware)
@@ -117,12 +128,12 @@ def test_events_of_slurm_are_failures_and_drains(tmp_path):
     path.write_text(EVENTS)
     read = gs.read_outages(path, names=["g1", "g2"], trace=TRACE)
     assert read.to_polars().rows() == [
-        (0, 0.0, None, "drain"), (1, 0.0, None, "drain"), (0, 60.0, 120.0, "fail"),
-        (1, 1800.0, 2400.0, "fail"),
+        (0, 0.0, None, "drain", None), (1, 0.0, None, "drain", None), (1, 0.0, None, "maint", 0.0),
+        (0, 60.0, 120.0, "fail", None), (1, 1800.0, 2400.0, "fail", None),
     ]  # fmt: skip
-    assert read.row.tolist() == [4, 4, 3, 8]
+    assert read.row.tolist() == [4, 4, 7, 3, 8]
     assert read.notes == (
-        "2 events left out: states blank (1), MAINT (1)",
+        "1 event left out: states blank (1)",
         "1 event left out: unknown servers cpu1 (1)",
         "1 outage left out: over before second 0 of the trace",
     )

@@ -19,11 +19,7 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 
 _OPTIONAL: Final = (
     "estimate_s", "weight", "gpu_share", "cpu", "memory_gib", "deadline_s", "restart_s",
-<<<<<<< HEAD
-    "gpus_per_node", "priority", "nice",
-=======
-    "gpus_per_node", "time_limit_s", "eligible_s", "array_limit",
->>>>>>> p-states
+    "gpus_per_node", "priority", "nice", "time_limit_s", "eligible_s", "array_limit",
 )  # fmt: skip
 _NAMES: Final = ("user", "queue", "group", "array", "dependency")
 
@@ -96,14 +92,11 @@ class StateJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     deadline_s: float | None = None
     restart_s: float | None = None
     gpus_per_node: Count | None = None
-<<<<<<< HEAD
     priority: float | None = None
     nice: float | None = None
-=======
     time_limit_s: float | None = None
     eligible_s: float | None = None
     array_limit: Count | None = None
->>>>>>> p-states
     user: str = ""
     queue: str = ""
     group: str = ""

@@ -164,7 +164,7 @@ def gantt(
     caption = _caption(comparison.cluster, shown, begin_s, end_s, why, cut)
     if down is not None:
         chart = cast("alt.LayerChart", alt.layer(down, bars))
-        caption += " Grey: the server has failed or is drained."
+        caption += " Grey: the server has failed, is drained or maintained."
     return style.picture(chart, "gantt", "Jobs on GPUs", caption, findings)
 
 

@@ -47,8 +47,8 @@ def _of_log(name: str, case: Case, preempts: bool | None = None) -> Faults:
 for _rank, _name in (
     (10, "capacity"), (11, "real-gpus"), (12, "whole-gangs"), (13, "allowed-types"),
     (14, "after-submit"), (14, "eligible"), (15, "full-service"), (16, "closed-servers"),
-    (17, "failures"), (18, "requeues"), (19, "cancellations"), (19, "limits"), (20, "ends"),
-    (21, "reasons"), (31, "accounts"),
+    (16, "known-maintenance"), (17, "failures"), (18, "requeues"), (19, "cancellations"),
+    (19, "limits"), (20, "ends"), (21, "reasons"), (31, "accounts"),
 ):  # fmt: skip
     law(_name, LAWS[_name].sentence, rank=_rank)(partial(_of_log, _name))
 

@@ -228,15 +228,12 @@ def jobs_of(
         "priority": [record.count("priority") for record in queue.records],
         "array_limit": [limits.get(record.array, math.nan) for record in queue.records],
     }
-<<<<<<< HEAD
     nice = [record.count("nice") for record in queue.records]
     if np.isnan(columns["priority"]).all() > np.isnan(nice).all():  # a priority contains it
         columns["nice"] = nice
-=======
     if takes_held:
         begin_s = np.array([record.begin_s for record in queue.records])
         columns["eligible_s"] = np.where(begin_s > np.maximum(submit_s, now_s), begin_s, np.nan)
->>>>>>> p-states
     read.numeric |= {name: np.asarray(values)[queue.record] for name, values in columns.items()}
     ids = [name for record in queue.records for name in record.ids]
     read.ids = parse.identifiers(queue.screen, "job_id", ids)
