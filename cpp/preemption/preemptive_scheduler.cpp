@@ -98,7 +98,7 @@ std::vector<ParameterInfo> PreemptiveScheduler::parameters() {
        .fallback = 0.0,
        .help = "seconds that a run lasts at least before another job may preempt it",
        .minimum = 0,
-       .maximum = 1e9
+       .maximum = 1e9},
   };
 }
 
