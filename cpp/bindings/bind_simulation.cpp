@@ -162,9 +162,9 @@ void bind_simulation(py::module_& m) {
                                    .contention_values = std::move(contention_values),
                                    .seed = seed,
                                    .verify = verify,
-                                   .outages = outages_of(outage_server, outage_start_us,
-                                                         outage_end_us, outage_kind,
-                                                         outage_known_us),
+                                   .outages =
+                                       outages_of(outage_server, outage_start_us, outage_end_us,
+                                                  outage_kind, outage_known_us),
                                    .kill_invalid_depend = kill_invalid_depend,
                                    .max_intervals = max_intervals};
            }),

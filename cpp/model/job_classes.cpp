@@ -84,8 +84,12 @@ void JobClasses::classify_by_request(bool has_lengths) {
   const auto key_of = [&](JobId job) -> Key {
     const Demand demand = jobs_->has_demands() ? *jobs_->demand(job) : Demand{};
     const int gpus = jobs_->gpus(job);
-    return {jobs_->types(job) & cluster_->all_types(), demand.is_share() ? 0 : gpus, gpus,
-            jobs_->gpus_per_node(job), demand, has_lengths ? jobs_->stated_length(job) : Time{0}};
+    return {jobs_->types(job) & cluster_->all_types(),
+            demand.is_share() ? 0 : gpus,
+            gpus,
+            jobs_->gpus_per_node(job),
+            demand,
+            has_lengths ? jobs_->stated_length(job) : Time{0}};
   };
   // Jobs that ask for the same thing often follow each other: the last answer is tried first.
   auto last = found.end();
