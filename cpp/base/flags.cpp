@@ -59,6 +59,9 @@ constexpr std::array<FlagText, kNumFlags> kTexts{{
     {Flag::uncontended, "uncontended", "Jobs do not share links.", "contention", ""},
     {Flag::interacting, "interacting",
      "A job's share of a link depends on the other jobs that use it.", "contention", ""},
+    {Flag::outages, "outages",
+     "Supports outages of servers; `2d-las` only with `inside=submit` and without `promote`.",
+     "order scheduler", ""},
     {Flag::approximate, "approximate", "By default, differs from its source as described.",
      "order scheduler", "order scheduler"},
 }};

@@ -34,6 +34,7 @@ enum class Flag : std::uint8_t {
   samples,
   uncontended,
   interacting,
+  outages,
   approximate,
 };
 inline constexpr int kNumFlags = static_cast<int>(Flag::approximate) + 1;

@@ -179,15 +179,7 @@ void Simulation::expect(std::span<const Outage> outages) {
   state_.begin_closing();
   has_extras_ = true;
   executor_.keep_losses();
-  check_outages(*scheduler_);
   if (is_any_known_ahead(outages)) placement_ = &windows_.emplace(*placement_, state_, outages);
-}
-
-void Simulation::check_outages(const Scheduler& scheduler) const {
-  if (!state_.occupancy().may_close() || scheduler.takes_outages()) return;
-  fail_input(
-      "policy: it does not support outages (a scheduler in Python says that it does by the "
-      "attribute takes_outages = True)");
 }
 
 bool Simulation::can_place(JobId job) const {
@@ -326,7 +318,6 @@ void Simulation::withdraw(JobId job, bool is_known, const char* what) {
 }
 
 void Simulation::hand_over(Scheduler& scheduler, Time at) {
-  check_outages(scheduler);
   feasibility_.follow(windows_ ? windows_->without() : *placement_, scheduler, *control_);
   change({Change::hand_over}, at);
   scheduler_ = &scheduler;

@@ -150,7 +150,6 @@ class Simulation {
   void begin_anew();
   void show_other_gpus();
   void expect(std::span<const Outage> outages);
-  void check_outages(const Scheduler& scheduler) const;
   void show_waiting();
   void warn_of_held(std::vector<std::string>& warnings) const;
   void reject(JobId job, RejectReason reason);

@@ -67,6 +67,17 @@ def run_on(jobs: gs.Trace, policy: str) -> str:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
+def test_only_policies_that_say_so_take_outages_and_others_are_refused_by_name(policy):
+    outages = gs.Outages.from_columns(server=[0, 1], start_s=[100, 5000], end_s=[4000, 9000])
+    if POLICIES[policy].has("outages"):
+        assert run(policy, outages=outages).capacity.down > 0
+        return
+    name = policy if POLICIES[policy].is_native else "the given one"
+    with pytest.raises(ValueError, match=f"policy={name} does not support outages"):
+        run(policy, outages=outages)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
 def test_only_policies_that_say_so_plan_a_batch(policy):
     jobs = gs.Trace.from_columns([0, 0, 0], [5, 6, 7], [1, 3, 2])
     cluster = gs.Cluster.uniform(2, 2)

@@ -57,7 +57,6 @@ class Easy final : public Scheduler {
     return true;
   }
 
-  [[nodiscard]] bool takes_outages() const override { return true; }
   [[nodiscard]] bool uses_precedence() const override { return true; }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
@@ -212,7 +211,8 @@ class Easy final : public Scheduler {
 GPUSCHED_REGISTER(
     Scheduler, Easy, .name = "easy",
     .summary = "EASY backfilling: a later job may start if it does not delay the first.",
-    .source = "Lifka, The ANL/IBM SP Scheduling System, JSSPP 1995.", .flags = {Flag::estimate},
+    .source = "Lifka, The ANL/IBM SP Scheduling System, JSSPP 1995.",
+    .flags = {Flag::estimate, Flag::outages},
     .parameters = {{.name = "extra",
                     .fallback = true,
                     .help = "a later job may run past a reserved start on GPUs that the "

@@ -430,7 +430,7 @@ def test_holds_by_the_log_are_those_of_the_readable_engine(trace, kills, policy)
     assert np.where(holds.over_us == NEVER_US, -1, holds.over_us).tolist() == over_us.tolist()
 
 
-REFUSED = "it does not support outages|only one reads estimates|a single pool has no servers"
+REFUSED = "does not support outages|only one reads estimates|a single pool has no servers"
 
 
 @given(
