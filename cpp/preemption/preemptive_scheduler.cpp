@@ -431,8 +431,12 @@ void PreemptiveScheduler::ask_again(const State& state, bool waits, Time crossin
     if (waits || runs) actions.wake(next_multiple(state.now(), period_));
     return;
   }
-  if (waits && period_ > Time{0}) actions.wake(next_multiple(state.now(), period_));
-  if (waits && keeps_young()) actions.wake(end_of_youth(state));
+  if (waits && period_ > Time{0}) {
+    actions.wake(next_multiple(state.now(), period_));
+  } else if (waits && keeps_young() && !order_->takes_turns()) {
+    // Turns may not be so short that they pay for nothing but restarts.
+    actions.wake(end_of_youth(state));
+  }
   if (crossing != kNever) actions.wake(crossing);
 }
 

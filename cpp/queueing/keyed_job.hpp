@@ -42,6 +42,10 @@ inline constexpr KeyedJob kNoKeyedJob{kInfinity, kNoJob, std::numeric_limits<std
 
 /// Removes the job from the queue, at any position; returns whether it was there.
 inline bool remove_job(RunHeap<KeyedJob>& queue, JobId job) {
+  if (!queue.empty() && queue.top().job == job) {
+    queue.pop();
+    return true;
+  }
   RunHeap<KeyedJob> kept;
   bool is_found = false;
   for (; !queue.empty(); queue.pop()) {

@@ -1,6 +1,7 @@
 #include "queueing/list_scheduler.hpp"
 
 #include <utility>
+#include <vector>
 
 #include "base/clone.hpp"
 #include "queueing/prefetch.hpp"
@@ -10,13 +11,21 @@ namespace gpusched {
 ListScheduler::ListScheduler(Owned<Order> order, const Parameters& parameters)
     : order_(std::move(order)),
       is_strict_(parameters.text("scan") == "strict"),
-      is_clocked_(order_->lifetime() == KeyLifetime::clock) {}
+      is_clocked_(order_->lifetime() == KeyLifetime::clock),
+      patience_(parameters.seconds("patience_s")) {}
 
 std::vector<ParameterInfo> ListScheduler::parameters(bool strict) {
   return {{.name = "scan",
            .fallback = std::string(strict ? "strict" : "skip"),
            .help = "strict: stop at the first job that does not fit; skip: go on with later jobs",
-           .choices = {"strict", "skip"}}};
+           .choices = {"strict", "skip"}},
+          {.name = "patience_s",
+           .fallback = 0.0,
+           .help =
+               "seconds after its submission at which a waiting job goes before all others, and "
+               "no other job starts until it has (0: never)",
+           .minimum = 0,
+           .maximum = 1e9}};
 }
 
 void ListScheduler::begin(const Setup& setup) {
@@ -24,6 +33,7 @@ void ListScheduler::begin(const Setup& setup) {
   seed_ = setup.seed;
   queue_.begin(setup.state.classes());
   line_.clear();
+  waiting_.clear();
   placeable_.begin(setup, queue_.heads());
 }
 
@@ -59,12 +69,45 @@ void ListScheduler::rerank(const State& state) { enqueue(state, drain()); }
 bool ListScheduler::withdraw(const State& state, JobId job) {
   std::vector<JobId> jobs = drain();
   std::erase(jobs, job);
+  waiting_.erase(job);
   enqueue(state, jobs);
   return true;
 }
 
-void ListScheduler::decide(const State& state, const Instant& instant, Actions& actions) {
+/// Jobs whose patience has ended are the first by JobId, as they were submitted first.
+void ListScheduler::decide_patiently(const State& state, const Instant& instant, Actions& actions) {
+  waiting_.insert(instant.arrived.begin(), instant.arrived.end());
+  enqueue(state, instant.arrived);
+  if (is_clocked_) rerank(state);
+  for (JobId job = first_waiting(state); job != kNoJob; job = first_waiting(state)) {
+    if (end_of_patience(state, job) > state.now()) break;
+    if (!try_start(state, job, actions)) return;
+    if (is_strict_) {
+      remove_job(line_, job);
+    } else {
+      queue_.remove(state.classes().of(job), job);
+    }
+  }
   if (is_strict_) {
+    start_first(state, actions);
+  } else {
+    scan_skip(state, actions);
+  }
+  const JobId next = first_waiting(state);
+  if (next != kNoJob) actions.wake(end_of_patience(state, next));
+}
+
+JobId ListScheduler::first_waiting(const State& state) {
+  while (!waiting_.empty() && !state.is_waiting(*waiting_.begin())) {
+    waiting_.erase(waiting_.begin());
+  }
+  return waiting_.empty() ? kNoJob : *waiting_.begin();
+}
+
+void ListScheduler::decide(const State& state, const Instant& instant, Actions& actions) {
+  if (patience_ > Time{0}) [[unlikely]] {
+    decide_patiently(state, instant, actions);
+  } else if (is_strict_) {
     decide_strict(state, instant, actions);
   } else {
     decide_skip(state, instant, actions);
@@ -81,6 +124,10 @@ void ListScheduler::decide_strict(const State& state, const Instant& instant, Ac
   if (is_clocked_) rerank(state);
   // Without a release the head that was refused is refused again.
   if (!instant.has_released && !line_.empty() && line_.top().job == blocked) return;
+  start_first(state, actions);
+}
+
+void ListScheduler::start_first(const State& state, Actions& actions) {
   for (; !line_.empty(); line_.pop()) {
     if (!try_start(state, line_.top().job, actions)) return;
   }

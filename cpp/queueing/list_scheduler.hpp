@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "base/clone.hpp"
@@ -13,7 +14,8 @@
 namespace gpusched {
 
 /// Non-preemptive list scheduling: walks the waiting jobs in the order's sequence and starts those
-/// that can be placed. `strict` stops at the first that cannot, `skip` continues.
+/// that can be placed. `strict` stops at the first that cannot, `skip` continues. Jobs that have
+/// waited for `patience_s` go before all others, by submission, and no job passes them.
 class ListScheduler final : public Scheduler {
  public:
   ListScheduler(Owned<Order> order, const Parameters& parameters);
@@ -33,18 +35,27 @@ class ListScheduler final : public Scheduler {
   void enqueue(const State& state, std::span<const JobId> jobs);
   [[nodiscard]] std::vector<JobId> drain();
   void rerank(const State& state);
+  void start_first(const State& state, Actions& actions);
   void scan_skip(const State& state, Actions& actions);
   void decide_strict(const State& state, const Instant& instant, Actions& actions);
   void decide_skip(const State& state, const Instant& instant, Actions& actions);
+  [[nodiscard]] JobId first_waiting(const State& state);
+  void decide_patiently(const State& state, const Instant& instant, Actions& actions);
+  [[nodiscard]] Time end_of_patience(const State& state, JobId job) const {
+    return state.jobs().submit(job) + patience_;
+  }
   bool try_start(const State& state, JobId job, Actions& actions);
 
   Owned<Order> order_;
   bool is_strict_;
   bool is_clocked_;
+  Time patience_;  // 0: without end
   Ref<Placement> placement_;
   std::uint64_t seed_ = 0;
   RunHeap<KeyedJob> line_;  // the waiting jobs when strict
   WaitingQueue queue_;      // and when skipping
+  // Where patience has an end the same by JobId, and some that have started since.
+  std::set<JobId> waiting_;
   PlaceableClasses placeable_;
   Allocation allocation_;
   std::vector<double> keys_;

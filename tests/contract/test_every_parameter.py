@@ -67,6 +67,7 @@ def test_a_default_that_is_written_out_changes_nothing(info):
 BESIDE: dict[str, dict[str, Any]] = {
     "narrow_gpus": {"cost_s": 5, "wide_cost_s": 50},
     "wide_cost_s": {"narrow_gpus": 2},
+    "patience_s": {"scan": "skip"},
     "inside": {"limits": [30, 300, 900]},
     "promote": {"limits": [30, 300, 900]},
     "crossing": {"limits": [30, 300, 900]},

@@ -26,7 +26,7 @@ from tests.reference.scales import (
 __all__ = ["ALL_TYPES", "SECOND", "TYPES", "Case", "cases", "clusters", "scaled"]
 
 LEAST_PERIOD = 1_000
-TIMES = ("period_s", "cost_s", "wide_cost_s", "overrun_s", "least_s")
+TIMES = ("period_s", "cost_s", "wide_cost_s", "overrun_s", "least_s", "patience_s")
 JOB_TIMES = (
     "submit_us", "service_us", "estimate_us", "predicted_us", "checkpoint_us", "restart_us",
     "deadline_us", "checkpoint_every_us", "checkpoint_write_us", "time_limit_us", "eligible_us",

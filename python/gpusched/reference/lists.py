@@ -9,7 +9,7 @@ from typing import Any
 from gpusched.reference.cluster import Free
 from gpusched.reference.engine import Engine
 from gpusched.reference.model import Active, Allocation, Job
-from gpusched.reference.orders import Key, las, srsf
+from gpusched.reference.orders import Key, las, llf, srsf
 
 
 class NonPreemptive:
@@ -31,25 +31,41 @@ class NonPreemptive:
 
 
 class ListScheduler(NonPreemptive):
-    """Walk the queue by precedence and key; strict stops at the first job that does not fit."""
+    """Walk the queue by precedence and key; strict stops at the first job that does not fit.
+
+    Jobs submitted ``patience_s`` ago or earlier go first, by submission, and no job passes them.
+    """
 
     has_memory = False
     takes_windows = True
 
-    def __init__(self, key: Key, strict: bool) -> None:
+    def __init__(self, key: Key, strict: bool, patience_s: float = 0.0) -> None:
         self.key = key
         self.strict = strict
+        self.patience = ticks(patience_s)
+
+    def is_overdue(self, engine: Engine, job: Active) -> bool:
+        """Whether the job has waited for so long that it goes first."""
+        return self.patience > 0 and job.job.submit_us + self.patience <= engine.now
+
+    def wake(self, engine: Engine) -> int | None:
+        """Return when the next waiting job goes first, unless one does already."""
+        if self.patience == 0 or any(self.is_overdue(engine, job) for job in engine.waiting):
+            return None
+        return min((job.job.submit_us + self.patience for job in engine.waiting), default=None)
 
     def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
         """Start what can be placed."""
         queue = engine.waiting
         rank = self.key
         queue.sort(key=lambda job: (job.job.precedence, rank(job, engine.now, engine.seed), job.id))
-        for job in queue:
+        overdue = [job for job in queue if self.is_overdue(engine, job)]
+        overdue.sort(key=lambda job: job.id)
+        for job in overdue + [job for job in queue if job not in overdue]:
             allocation = engine.place(job)
             if allocation is not None:
                 engine.start(job, allocation)
-            elif self.strict:
+            elif self.strict or job in overdue:
                 break
 
 
@@ -102,16 +118,19 @@ class Preemptive:
         return engine.now % self.period == 0 and bool(engine.active)
 
     def wake(self, engine: Engine) -> int | None:
-        """Return the next multiple of the period, or when a run has lasted long enough."""
-        is_periodic = self.params["epoch"] == "period"
-        if not (engine.active if is_periodic else engine.waiting):
+        """Return the next multiple of the period; without one, when a run has lasted enough."""
+        in_need = engine.active if self.params["epoch"] == "period" else engine.waiting
+        if not in_need or (self.period == 0 and self.takes_turns):
             return None
-        times = [] if self.period == 0 else [(engine.now // self.period + 1) * self.period]
-        if not is_periodic:
-            times += [
-                job.since + self.least_run for job in engine.running if self.is_young(engine, job)
-            ]
-        return min(times, default=None)
+        if self.period > 0:
+            return (engine.now // self.period + 1) * self.period
+        young = [job for job in engine.running if self.is_young(engine, job)]
+        return min((job.since + self.least_run for job in young), default=None)
+
+    @property
+    def takes_turns(self) -> bool:
+        """Whether running makes a job less urgent, so that equals take turns."""
+        return self.key in (las, llf)
 
     def is_young(self, engine: Engine, job: Active) -> bool:
         """Whether the run of a job has not lasted for least_s: it may not be preempted."""
@@ -255,6 +274,11 @@ class DiscretisedLas(Preemptive):
         self.seen: dict[int, int] = {}
         self.entry: dict[int, int] = {}
         self.line: list[int] = []  # JobIds in order, with inside=running
+
+    @property
+    def takes_turns(self) -> bool:
+        """Whether running makes a job less urgent for good: it is promoted again."""
+        return bool(self.params["promote"] > 0)
 
     def since_promotion(self, job: Active, now: int) -> int:
         """Return the service attained since the last promotion."""

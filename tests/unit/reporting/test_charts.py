@@ -248,7 +248,7 @@ def test_grey_areas_are_the_times_in_which_servers_are_down(tmp_path):
     ]  # fmt: skip
     assert [(area["top"], area["bottom"]) for area in bars_of(down)] == [(0, 1), (1, 2)]
     assert bars_of(jobs)
-    assert caption_of(chart).endswith("Grey: the server has failed or is drained.")
+    assert caption_of(chart).endswith("Grey: the server has failed, is drained or maintained.")
     pytest.importorskip("vl_convert")
     gs.plot.save(chart, tmp_path / "a.svg", width="text")
     assert 'width="50' in (tmp_path / "a.svg").read_text()
