@@ -62,6 +62,8 @@ constexpr std::array<FlagText, kNumFlags> kTexts{{
     {Flag::outages, "outages",
      "Supports outages of servers; `2d-las` only with `inside=submit` and without `promote`.",
      "order scheduler", ""},
+    {Flag::priorities, "priorities", "Orders jobs by their priority before its own rule.",
+     "order scheduler", "scheduler"},
     {Flag::approximate, "approximate", "By default, differs from its source as described.",
      "order scheduler", "order scheduler"},
 }};

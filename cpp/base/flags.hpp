@@ -35,6 +35,7 @@ enum class Flag : std::uint8_t {
   uncontended,
   interacting,
   outages,
+  priorities,
   approximate,
 };
 inline constexpr int kNumFlags = static_cast<int>(Flag::approximate) + 1;

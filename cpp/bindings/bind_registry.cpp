@@ -80,7 +80,7 @@ PluginInfo completed(PluginInfo info) {
   if constexpr (std::is_same_v<Seam, Order>) {
     info.parameters = policy_parameters(info);
     info.preemption = policy_preemption(info);
-    info.flags = info.flags.with(Flag::outages);
+    info.flags = info.flags.with(Flag::outages).with(Flag::priorities);
   }
   return info;
 }

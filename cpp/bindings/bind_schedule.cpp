@@ -191,7 +191,6 @@ void bind_schedule(py::module_& m) {
                                    {"rates_computed", c.num_rates_computed},
                                    {"rates_changed", c.num_rates_changed}};
                              })
-      .def_property_readonly("uses_precedence", &Schedule::uses_precedence)
       .def_property_readonly("warnings", &Schedule::warnings);
 }
 

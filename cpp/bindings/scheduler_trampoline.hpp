@@ -55,9 +55,6 @@ class PyScheduler final : public Scheduler, public py::trampoline_self_life_supp
     return py::bool_(py::getattr(self, "takes_outages", py::bool_(false)));
   }
 
-  /// Whether it reads the priorities of the trace is its author's concern, too.
-  [[nodiscard]] bool uses_precedence() const override { return true; }
-
   void decide(const State& state, const Instant& instant, Actions& actions) override {
     // Copied: the call may begin another run, and by that be refused.
     const Shown<StateView> shown = state_;

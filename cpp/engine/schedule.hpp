@@ -40,7 +40,7 @@ class Schedule {
   Schedule(JobId num_jobs, JobRecords records, IntervalLog log, std::vector<double> uncontended_us,
            std::vector<std::int32_t> num_resizes, std::vector<JobLosses> losses,
            std::vector<std::int64_t> eligible_us, std::vector<Decision> decisions,
-           bool uses_precedence, Counters counters, std::vector<std::string> warnings)
+           Counters counters, std::vector<std::string> warnings)
       : num_jobs_(num_jobs),
         records_(std::move(records)),
         log_(std::move(log)),
@@ -49,7 +49,6 @@ class Schedule {
         losses_(std::move(losses)),
         eligible_us_(std::move(eligible_us)),
         decisions_(std::move(decisions)),
-        uses_precedence_(uses_precedence),
         counters_(counters),
         warnings_(std::move(warnings)) {}
 
@@ -83,8 +82,6 @@ class Schedule {
   }
   /// Admission decisions, one per job; empty for other schedulers.
   [[nodiscard]] const std::vector<Decision>& decisions() const noexcept { return decisions_; }
-  /// Whether the policy ordered its queue by precedences, where jobs have any.
-  [[nodiscard]] bool uses_precedence() const noexcept { return uses_precedence_; }
   [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
   [[nodiscard]] const std::vector<std::string>& warnings() const noexcept { return warnings_; }
   /// The same with this as its only warning.
@@ -112,7 +109,6 @@ class Schedule {
   std::vector<JobLosses> losses_;
   std::vector<std::int64_t> eligible_us_;
   std::vector<Decision> decisions_;
-  bool uses_precedence_;
   Counters counters_;
   std::vector<std::string> warnings_;
 };

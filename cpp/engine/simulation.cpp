@@ -516,8 +516,8 @@ Schedule Simulation::finish() {
   return Schedule(state_.jobs().num_jobs(), state_.take_records(), std::move(log_),
                   state_.uncontended_us(), executor_.take_num_resizes(), executor_.take_losses(),
                   eligibility_.take_eligible_us(),
-                  has_decided ? scheduler_->decisions() : std::vector<Decision>{},
-                  scheduler_->uses_precedence(), counters_, std::move(warnings));
+                  has_decided ? scheduler_->decisions() : std::vector<Decision>{}, counters_,
+                  std::move(warnings));
 }
 
 }  // namespace gpusched

@@ -74,7 +74,6 @@ class KineticScheduler : public Scheduler {
     return slow_->adopt(state);
   }
   [[nodiscard]] bool takes_outages() const override { return slow_->takes_outages(); }
-  [[nodiscard]] bool uses_precedence() const override { return true; }
   [[nodiscard]] bool takes_windows() const override { return slow_->takes_windows(); }
   [[nodiscard]] bool withdraw(const State& state, JobId job) override {
     if (is_slow_) return slow_->withdraw(state, job);

@@ -36,7 +36,6 @@ class PreemptiveScheduler : public Scheduler {
   void decide(const State& state, const Instant& instant, Actions& actions) override;
   [[nodiscard]] bool adopt(const State& state) override;
   [[nodiscard]] bool takes_outages() const override { return !order_->remembers(); }
-  [[nodiscard]] bool uses_precedence() const override { return true; }
   [[nodiscard]] bool takes_windows() const override { return takes_outages(); }
   [[nodiscard]] bool withdraw(const State& state, JobId job) override;
   [[nodiscard]] RestartRule restart_rule() const override { return rule_; }

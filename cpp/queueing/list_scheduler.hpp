@@ -27,7 +27,6 @@ class ListScheduler final : public Scheduler {
   void decide(const State& state, const Instant& instant, Actions& actions) override;
   [[nodiscard]] bool adopt(const State& /*state*/) override { return true; }
   [[nodiscard]] bool takes_outages() const override { return true; }
-  [[nodiscard]] bool uses_precedence() const override { return true; }
   [[nodiscard]] bool takes_windows() const override { return true; }
   [[nodiscard]] bool withdraw(const State& state, JobId job) override;
 

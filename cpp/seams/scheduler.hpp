@@ -52,8 +52,6 @@ class Scheduler : public Flagged {
   /// Whether it can go on when servers go down or come back: a job whose server fails is shown among
   /// the finished and the arrived of one instant.
   [[nodiscard]] virtual bool takes_outages() const { return has(Flag::outages); }
-  /// Whether its queue is in the order of precedences, and of its own keys only among equals.
-  [[nodiscard]] virtual bool uses_precedence() const { return false; }
   /// Whether it can go on where the placement refuses a job because of what is to come: then a refused
   /// job is refused until GPUs are released, and it makes no promises.
   [[nodiscard]] virtual bool takes_windows() const { return false; }

@@ -459,9 +459,6 @@ class Schedule:
         Time that the job would have run without contention; empty under `fixed`.
         """
     @property
-    def uses_precedence(self) -> bool:
-        ...
-    @property
     def warnings(self) -> list[str]:
         ...
     @property

@@ -20,16 +20,18 @@ FINISHED, REJECTED = 0, 1
 NO_CONFIGURATION = 4
 
 
-def run(policy: Any, placement: Any = "consolidated", **options: Any) -> gs.Result:
+def run(
+    policy: Any, placement: Any = "consolidated", *, jobs: gs.Trace | None = None, **options: Any
+) -> gs.Result:
     """Simulate the golden workload; jobs are restricted to GPU types where servers are known.
 
     What a policy has a flag for the jobs have: deadlines, and there widths to choose from.
     """
     workload, speed = golden.fitting(name_of(policy))
     if "pooled" in gs.placements()[name_of(placement)].flags:
-        jobs, speed = POOLED[workload], "fixed"
+        jobs, speed = jobs or POOLED[workload], "fixed"
     else:
-        jobs = TYPED[workload]
+        jobs = jobs or TYPED[workload]
     # All jobs have estimates, and what is asked here is what policies make of the truth.
     options = {"speed": speed, "predictor": "oracle"} | options
     return gs.simulate(jobs, CLUSTER, policy=policy, placement=placement, **options)

@@ -14,6 +14,7 @@ from gpusched.plugins.info import FLAGS, KINDS, PluginInfo
 from gpusched.reference.packing import NAMES as KNOW_DEMANDS
 from gpusched.specs.case import job_columns
 from tests.contract.runs import CLUSTER, TYPED, run, run_networked, run_urgent
+from tests.golden import workload as golden
 
 POLICIES, PLACEMENTS = gs.policies(), gs.placements()
 SPEEDS, CONTENTIONS = gs.speeds(), gs.contentions()
@@ -75,6 +76,16 @@ def test_only_policies_that_say_so_take_outages_and_others_are_refused_by_name(p
     name = policy if POLICIES[policy].is_native else "the given one"
     with pytest.raises(ValueError, match=f"policy={name} does not support outages"):
         run(policy, outages=outages)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_only_policies_that_say_so_go_by_priorities_and_others_warn(policy):
+    jobs = golden.fitting(policy)[0]
+    ranked = TYPED[jobs].with_columns(priority=np.arange(len(TYPED[jobs])) % 5)
+    result = run(policy, jobs=ranked)
+    assert (result.digest != run(policy).digest) == POLICIES[policy].has("priorities")
+    warning = f"policy={policy} does not use priorities"
+    assert (warning in result.warnings) != POLICIES[policy].has("priorities")
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -44,14 +44,6 @@ def run(workload: Workload, policy: str, placement: str = "count", **how: Any) -
     )
 
 
-# Of a policy written in Python its author knows.
-@each("policy", [name for name, info in sorted(gs.policies().items()) if info.is_native])
-def test_every_policy_says_whether_it_goes_by_priorities(policy):
-    trace = gs.Trace.from_columns([0, 1], [5, 5], [1, 1], deadline_s=[50, 50], priority=[0, 1])
-    schedule: Any = run((trace, gs.Cluster.uniform(1, 1)), policy, "first-fit").schedule
-    assert schedule.uses_precedence is (policy in ORDERED)
-
-
 @each("policy", sorted(gs.policies()))
 @examples(8)
 @given(workloads, on_servers, points)

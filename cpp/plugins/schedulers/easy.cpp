@@ -57,8 +57,6 @@ class Easy final : public Scheduler {
     return true;
   }
 
-  [[nodiscard]] bool uses_precedence() const override { return true; }
-
   void decide(const State& state, const Instant& instant, Actions& actions) override {
     if (deep_) {
       deep_->decide(state, instant, actions);
@@ -194,7 +192,7 @@ class Easy final : public Scheduler {
   }
 
   BackfillRule rule_;
-  std::optional<DeepBackfilling> deep_;  // where the queue is not in the order of JobIds
+  std::optional<DeepBackfilling> deep_;  // with another rule, or if jobs have precedences
   Ref<Placement> placement_;
   bool is_pooled_ = false;
   BackfillWalk line_;
@@ -212,7 +210,7 @@ GPUSCHED_REGISTER(
     Scheduler, Easy, .name = "easy",
     .summary = "EASY backfilling: a later job may start if it does not delay the first.",
     .source = "Lifka, The ANL/IBM SP Scheduling System, JSSPP 1995.",
-    .flags = {Flag::estimate, Flag::outages},
+    .flags = {Flag::estimate, Flag::outages, Flag::priorities},
     .parameters = {{.name = "extra",
                     .fallback = true,
                     .help = "a later job may run past a reserved start on GPUs that the "

@@ -165,7 +165,7 @@ GPUSCHED_REGISTER(
     Scheduler, ServerFillingSrpt, .name = "serverfilling-srpt",
     .summary = "The jobs of shortest remaining work that fill the cluster, the largest first.",
     .source = "Grosof, Scully, Harchol-Balter, Scheller-Wolf, SIGMETRICS 2023.",
-    .flags = {Flag::preemptive, Flag::clairvoyant, Flag::outages},
+    .flags = {Flag::preemptive, Flag::clairvoyant, Flag::outages, Flag::priorities},
     .preemption = WholeFilling::preemption(), .parameters = PreemptiveScheduler::parameters())
 
 }  // namespace gpusched

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpusched.base.arrays import Bool, Int64
 from gpusched.base.memo import kept
-from gpusched.model.outages import KINDS, NEVER_US, spans
+from gpusched.model.outages import ANY, NEVER_US, spans
 
 if TYPE_CHECKING:
     from gpusched.model.cluster import Cluster
@@ -36,7 +36,7 @@ class Downtimes:
         cls,
         cluster: Cluster,
         outages: Outages | None,
-        kinds: Sequence[int] = tuple(range(len(KINDS))),
+        kinds: Sequence[int] = ANY,
     ) -> Downtimes:
         """Join outages of these kinds that meet: no instant lies between them."""
         return cls(*spans(cluster, outages, kinds))

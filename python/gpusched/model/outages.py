@@ -29,6 +29,7 @@ KINDS: Final = ("fail", "drain", "maint")
 COLUMNS: Final = ("server", "start_s", "end_s", "kind", "known_s")
 FAIL: Final = KINDS.index("fail")
 MAINT: Final = KINDS.index("maint")
+ANY: Final = tuple(range(len(KINDS)))
 HITTING: Final = (FAIL, MAINT)
 """Kinds of outages that interrupt the jobs of their server; the other lets them run on."""
 NEVER: Final = -1
@@ -317,7 +318,7 @@ def core_outages(outages: Outages, cluster: Cluster) -> dict[str, list[int]]:
 
 
 def spans(
-    cluster: Cluster, outages: Outages | None, kinds: Sequence[int] = (0, 1, 2)
+    cluster: Cluster, outages: Outages | None, kinds: Sequence[int] = ANY
 ) -> tuple[Int64, Int64, Int64]:
     """Return server, begin and end of the times with an open outage, by server and time.
 

@@ -52,7 +52,6 @@ class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     warnings: tuple[str, ...]
     trace: TraceHeader
     prediction: PredictionReport | None = None
-    uses_precedence: bool = True
 
 
 def write(result: Any, path: str | os.PathLike[str]) -> None:
@@ -81,7 +80,6 @@ def write(result: Any, path: str | os.PathLike[str]) -> None:
         warnings=tuple(schedule.warnings),
         trace=trace_header,
         prediction=result.prediction,
-        uses_precedence=schedule.uses_precedence,
     )
     container.write(path, KIND, msgspec.json.encode(header), arrays)
 
@@ -124,7 +122,6 @@ def _read(path: str | os.PathLike[str], max_bytes: int | None) -> dict[str, Any]
         digest=header.digest,
         counters=header.counters,
         warnings=header.warnings,
-        uses_precedence=header.uses_precedence,
     )
     return {
         "trace": trace,

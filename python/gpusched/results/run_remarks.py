@@ -79,10 +79,9 @@ def goes_by_priority(result: RunLog) -> bool:
 
 
 def _looks_at_priorities(result: RunLog) -> bool:
-    known = registered("scheduler").get(result.spec.policy.partition(":")[0])
-    # The core cannot know it of schedulers in Python; none of gpusched's own does.
-    is_ours = known is not None and not known.is_native and not result.spec.python
-    return result.schedule.uses_precedence and not is_ours
+    known = registered(*POLICY_KINDS).get(result.spec.policy.partition(":")[0])
+    # Who gives a scheduler of their own knows; an order is that of a list.
+    return known is None or known.kind == "order" or known.has("priorities")
 
 
 def _has_priorities(result: RunLog) -> bool:

@@ -74,8 +74,6 @@ class Schedule(Protocol):
     ``eligible_us`` is when the job joined the queue: its submission, unless it was held. It is
     ``NOT_QUEUED`` if the job was rejected or still held at the end, and ``NEVER`` if its
     dependencies can never be met; empty if no job of the run can be held or has a cancel time.
-
-    ``uses_precedence``: whether the policy looks at the priorities of jobs.
     """
 
     @property
@@ -106,8 +104,6 @@ class Schedule(Protocol):
     def written_us(self) -> Int64: ...
     @property
     def eligible_us(self) -> Int64: ...
-    @property
-    def uses_precedence(self) -> bool: ...
     @property
     def digest(self) -> str: ...
     @property
@@ -191,7 +187,6 @@ class StoredSchedule:
     written_us: Int64 = field(default_factory=lambda: np.empty(0, np.int64))
     eligible_us: Int64 = field(default_factory=lambda: np.empty(0, np.int64))
     decision_rows: Mapping[str, Any] = field(default_factory=dict)
-    uses_precedence: bool = True
 
     @classmethod
     def of(cls, schedule: Schedule) -> StoredSchedule:
@@ -204,7 +199,6 @@ class StoredSchedule:
             counters=dict(schedule.counters),
             warnings=tuple(schedule.warnings),
             decision_rows=dict(schedule.decisions()),
-            uses_precedence=schedule.uses_precedence,
         )
 
     def __post_init__(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from datetime import datetime
 from typing import Any
 
@@ -14,9 +13,9 @@ import gpusched as gs
 from gpusched.prediction.online import _veiled
 from gpusched.specs.fingerprints import fingerprint
 from gpusched.traces.job_columns import HELD, HOLDS, unused
-from gpusched.traces.trace_store import stored_trace, trace_members
 from gpusched.traces.writers import write_trace
 from tests.each import each
+from tests.unit.traces.ways import through_all
 
 NAN, INF = float("nan"), float("inf")
 COLUMNS: dict[str, Any] = {
@@ -47,16 +46,7 @@ def test_every_way_in_and_out_keeps_them(tmp_path):
     assert trace.eligible_us.tolist() == [-1, HELD, 7_500_000]
     assert trace.cancel_at_us.tolist() == [9_000_000, -1, 8_000_000]
     assert (trace.array_limit.dtype, trace.array_limit.tolist()) == (np.int32, [2, -1, 2])
-    frame = trace.to_polars()
-    header, arrays = trace_members(trace)
-    ways = [
-        gs.Trace.from_polars(frame), gs.Trace.from_pandas(frame.to_pandas()),
-        stored_trace(header, arrays), pickle.loads(pickle.dumps(trace)), trace.with_columns(),
-    ]  # fmt: skip
-    for ending in ("csv", "parquet", "npz"):
-        write_trace(trace, tmp_path / f"jobs.{ending}")
-        ways.append(gs.read_trace(tmp_path / f"jobs.{ending}"))
-    for again in ways:
+    for again in through_all(trace, tmp_path):
         assert shown(again) == EXPECTED
     assert trace.describe()["num_arrays"] == 2
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,8 @@ from hypothesis import strategies as st
 import gpusched as gs
 from gpusched.specs.fingerprints import fingerprint
 from gpusched.traces.job_columns import precedence_of, unused
-from gpusched.traces.trace_store import stored_trace, trace_members
-from gpusched.traces.writers import write_trace
 from tests.each import each
+from tests.unit.traces.ways import through_all
 
 NAN = float("nan")
 RANKS: dict[str, Any] = {"priority": [3, NAN, -1.5], "nice": [NAN, -4, 0.5]}
@@ -35,17 +33,8 @@ def shown(trace: gs.Trace) -> list[list[float]]:
 def test_every_way_in_and_out_keeps_them(tmp_path):
     trace = built(**RANKS)
     assert shown(trace) == EXPECTED
-    frame = trace.to_polars()
-    header, arrays = trace_members(trace)
-    ways = [
-        gs.Trace.from_polars(frame), gs.Trace.from_pandas(frame.to_pandas()),
-        stored_trace(header, arrays), pickle.loads(pickle.dumps(trace)), trace.with_columns(),
-        gs.Trace.concat([trace[:1], trace[1:]]), gs.traces.anonymise(trace, salt="s"),
-    ]  # fmt: skip
-    for ending in ("csv", "parquet", "npz"):
-        write_trace(trace, tmp_path / f"jobs.{ending}")
-        ways.append(gs.read_trace(tmp_path / f"jobs.{ending}"))
-    for again in ways:
+    parts = [gs.Trace.concat([trace[:1], trace[1:]]), gs.traces.anonymise(trace, salt="s")]
+    for again in through_all(trace, tmp_path) + parts:
         assert shown(again) == EXPECTED
     assert unused(trace) == []
 
