@@ -39,7 +39,8 @@ class ListScheduler final : public Scheduler {
   void decide_strict(const State& state, const Instant& instant, Actions& actions);
   void decide_skip(const State& state, const Instant& instant, Actions& actions);
   [[nodiscard]] JobId first_waiting(const State& state);
-  void decide_patiently(const State& state, const Instant& instant, Actions& actions);
+  [[gnu::noinline, gnu::cold]] void decide_patiently(const State& state, const Instant& instant,
+                                                     Actions& actions);
   [[nodiscard]] Time end_of_patience(const State& state, JobId job) const {
     return state.jobs().submit(job) + patience_;
   }

@@ -65,7 +65,7 @@ def num_words_of_pages(_: Path) -> int:
 
 
 BUDGETS: dict[str, tuple[int, Callable[[Path], int]]] = {
-    "lines of C++": (51_973, lambda _: num_lines(CPP_FILES)),
+    "lines of C++": (51_974, lambda _: num_lines(CPP_FILES)),
     "lines of the package": (78_718, lambda _: num_lines(PYTHON_FILES)),
     "lines of the papers": (7_101, lambda _: num_lines(sorted(PAPERS.rglob("*.py")))),
     "statements of the package": (36_870, num_statements),
