@@ -1,7 +1,6 @@
 #include "preemption/preemptive_scheduler.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -11,7 +10,6 @@
 namespace gpusched {
 namespace {
 
-constexpr std::int64_t kAnyWidth = std::numeric_limits<std::int64_t>::max();
 // Seconds, more than a day. While a longer cost is paid, a period of a minute would pass by for
 // nothing tens of thousands of times.
 constexpr double kMostRestart = 1e5;
@@ -210,7 +208,7 @@ void PreemptiveScheduler::take_waiting(ClassId id, KeyedJob job) {
 void PreemptiveScheduler::choose(const State& state) {
   std::int64_t budget = state.gpus_up();
   ClassId id = 0;
-  KeyedJob waiting = queue_.least(is_strict_ ? kAnyWidth : budget, id);
+  KeyedJob waiting = queue_.least(is_strict_ ? WaitingQueue::kAnyWidth : budget, id);
   std::size_t next = 0;
   while (budget > 0 && (waiting.job != kNoJob || next < running_.size())) {
     if (next < running_.size() && running_[next] < waiting) {
@@ -232,7 +230,7 @@ void PreemptiveScheduler::choose(const State& state) {
     }
     const bool is_spent = waiting.job == kNoJob || state.classes().gpus(id) > budget;
     if (!is_strict_ && is_spent) waiting = queue_.least(budget, id);
-    if (is_strict_ && waiting.job == kNoJob) waiting = queue_.least(kAnyWidth, id);
+    if (is_strict_ && waiting.job == kNoJob) waiting = queue_.least(WaitingQueue::kAnyWidth, id);
   }
   untaken_.insert(untaken_.end(), running_.begin() + static_cast<std::ptrdiff_t>(next),
                   running_.end());
@@ -390,8 +388,8 @@ void PreemptiveScheduler::redistribute(const State& state, Actions& actions) {
 void PreemptiveScheduler::start_all(const State& state, Actions& actions) {
   refused_.clear();
   ClassId id = 0;
-  for (KeyedJob job = queue_.least(kAnyWidth, id); job.job != kNoJob;
-       job = queue_.least(kAnyWidth, id)) {
+  for (KeyedJob job = queue_.least(WaitingQueue::kAnyWidth, id); job.job != kNoJob;
+       job = queue_.least(WaitingQueue::kAnyWidth, id)) {
     queue_.pop(id);
     if (try_start(state, job.job, actions)) {
       running_.push_back(job);

@@ -3,15 +3,16 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.hpp"
 #include "base/clone.hpp"
 #include "queueing/prefetch.hpp"
 
 namespace gpusched {
-
 ListScheduler::ListScheduler(Owned<Order> order, const Parameters& parameters)
     : order_(std::move(order)),
       is_strict_(parameters.text("scan") == "strict"),
       is_clocked_(order_->lifetime() == KeyLifetime::clock),
+      clears_(parameters.text("defrag") == "blocked"),
       patience_(parameters.seconds("patience_s")) {}
 
 std::vector<ParameterInfo> ListScheduler::parameters(bool strict) {
@@ -25,10 +26,19 @@ std::vector<ParameterInfo> ListScheduler::parameters(bool strict) {
                "seconds after its submission at which a waiting job goes before all others, and "
                "no other job starts until it has (0: never)",
            .minimum = 0,
-           .maximum = 1e9}};
+           .maximum = 1e9},
+          {.name = "defrag",
+           .fallback = std::string("never"),
+           .help =
+               "blocked: where enough GPUs are free for a job but lie on the wrong servers, move "
+               "running jobs if their restarts cost less than its wait",
+           .choices = {"never", "blocked"}}};
 }
 
 void ListScheduler::begin(const Setup& setup) {
+  if (clears_ && setup.state.jobs().has_demands()) {
+    fail_input("defrag=blocked: not supported for jobs with gpu_share, cpu or memory_gib");
+  }
   placement_ = &setup.placement;
   seed_ = setup.seed;
   queue_.begin(setup.state.classes());
@@ -74,27 +84,53 @@ bool ListScheduler::withdraw(const State& state, JobId job) {
   return true;
 }
 
-/// Jobs whose patience has ended are the first by JobId, as they were submitted first.
-void ListScheduler::decide_patiently(const State& state, const Instant& instant, Actions& actions) {
-  waiting_.insert(instant.arrived.begin(), instant.arrived.end());
+void ListScheduler::decide_guarded(const State& state, const Instant& instant, Actions& actions) {
+  if (patience_ > Time{0}) waiting_.insert(instant.arrived.begin(), instant.arrived.end());
   enqueue(state, instant.arrived);
   if (is_clocked_) rerank(state);
+  defragmentation_.begin_decision();
+  if (!start_overdue(state, actions)) {
+    // No other job starts.
+  } else if (is_strict_) {
+    for (; !line_.empty() && start_or_clear(state, line_.top().job, actions); line_.pop()) {
+    }
+  } else {
+    ClassId id = 0;
+    for (KeyedJob job = queue_.least(WaitingQueue::kAnyWidth, id); job.job != kNoJob;
+         job = queue_.least(WaitingQueue::kAnyWidth, id)) {
+      if (start_or_clear(state, job.job, actions)) {
+        queue_.pop(id);
+      } else {
+        queue_.close(id);
+      }
+    }
+    queue_.reopen();
+  }
+  if (defragmentation_.retry() != kNever) actions.wake(defragmentation_.retry());
+  const JobId next = first_waiting(state);
+  if (next != kNoJob && end_of_patience(state, next) > state.now()) {
+    actions.wake(end_of_patience(state, next));
+  }
+}
+
+/// Jobs whose patience has ended are the first by JobId, as they were submitted first. Returns
+/// whether all of them have started.
+bool ListScheduler::start_overdue(const State& state, Actions& actions) {
   for (JobId job = first_waiting(state); job != kNoJob; job = first_waiting(state)) {
     if (end_of_patience(state, job) > state.now()) break;
-    if (!try_start(state, job, actions)) return;
+    if (!start_or_clear(state, job, actions)) return false;
     if (is_strict_) {
       remove_job(line_, job);
     } else {
       queue_.remove(state.classes().of(job), job);
     }
   }
-  if (is_strict_) {
-    start_first(state, actions);
-  } else {
-    scan_skip(state, actions);
-  }
-  const JobId next = first_waiting(state);
-  if (next != kNoJob) actions.wake(end_of_patience(state, next));
+  return true;
+}
+
+bool ListScheduler::start_or_clear(const State& state, JobId job, Actions& actions) {
+  return try_start(state, job, actions) ||
+         (clears_ && defragmentation_.start(state, *placement_, job, actions));
 }
 
 JobId ListScheduler::first_waiting(const State& state) {
@@ -105,8 +141,8 @@ JobId ListScheduler::first_waiting(const State& state) {
 }
 
 void ListScheduler::decide(const State& state, const Instant& instant, Actions& actions) {
-  if (patience_ > Time{0}) [[unlikely]] {
-    decide_patiently(state, instant, actions);
+  if (patience_ > Time{0} || clears_) [[unlikely]] {
+    decide_guarded(state, instant, actions);
   } else if (is_strict_) {
     decide_strict(state, instant, actions);
   } else {

@@ -6,6 +6,7 @@
 
 #include "base/clone.hpp"
 #include "base/parameters.hpp"
+#include "queueing/defragmentation.hpp"
 #include "queueing/placeable_classes.hpp"
 #include "queueing/waiting_queue.hpp"
 #include "seams/order.hpp"
@@ -15,7 +16,8 @@ namespace gpusched {
 
 /// Non-preemptive list scheduling: walks the waiting jobs in the order's sequence and starts those
 /// that can be placed. `strict` stops at the first that cannot, `skip` continues. Jobs that have
-/// waited for `patience_s` go before all others, by submission, and no job passes them.
+/// waited for `patience_s` go before all others, by submission, and no job passes them. With
+/// `defrag=blocked` running jobs move where that makes room.
 class ListScheduler final : public Scheduler {
  public:
   ListScheduler(Owned<Order> order, const Parameters& parameters);
@@ -39,8 +41,10 @@ class ListScheduler final : public Scheduler {
   void decide_strict(const State& state, const Instant& instant, Actions& actions);
   void decide_skip(const State& state, const Instant& instant, Actions& actions);
   [[nodiscard]] JobId first_waiting(const State& state);
-  [[gnu::noinline, gnu::cold]] void decide_patiently(const State& state, const Instant& instant,
-                                                     Actions& actions);
+  [[gnu::noinline, gnu::cold]] void decide_guarded(const State& state, const Instant& instant,
+                                                   Actions& actions);
+  [[nodiscard]] bool start_overdue(const State& state, Actions& actions);
+  bool start_or_clear(const State& state, JobId job, Actions& actions);
   [[nodiscard]] Time end_of_patience(const State& state, JobId job) const {
     return state.jobs().submit(job) + patience_;
   }
@@ -49,6 +53,7 @@ class ListScheduler final : public Scheduler {
   Owned<Order> order_;
   bool is_strict_;
   bool is_clocked_;
+  bool clears_;
   Time patience_;  // 0: without end
   Ref<Placement> placement_;
   std::uint64_t seed_ = 0;
@@ -57,6 +62,7 @@ class ListScheduler final : public Scheduler {
   // Where patience has an end the same by JobId, and some that have started since.
   std::set<JobId> waiting_;
   PlaceableClasses placeable_;
+  Defragmentation defragmentation_;
   Allocation allocation_;
   std::vector<double> keys_;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "base/heap.hpp"
@@ -16,6 +17,7 @@ namespace gpusched {
 class WaitingQueue {
  public:
   static constexpr KeyedJob kNone = kNoKeyedJob;
+  static constexpr std::int64_t kAnyWidth = std::numeric_limits<std::int64_t>::max();
 
   void begin(const JobClasses& classes) {
     queues_.assign(classes.num_classes(), {});

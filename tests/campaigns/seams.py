@@ -16,6 +16,7 @@ from tests.reference.contention_cases import contended_cases
 from tests.reference.demand_cases import demand_cases
 from tests.reference.drawing import Seeded, Source
 from tests.reference.elastic_cases import ELASTIC, elastic_cases
+from tests.reference.fragmented_cases import fragmented_cases
 from tests.reference.held_cases import held, with_holds
 from tests.reference.large import deep_queues
 from tests.reference.node_cases import node_cases
@@ -34,7 +35,12 @@ FEW = ("fifo-skip", "easy", "srtf", "sjf", "llf", "a-srpt")
 
 
 def of_order(source: Source) -> Trial:
-    """An order under list scheduling, anywhere; a third asks for more than GPUs."""
+    """An order under list scheduling, anywhere; a third asks for more than GPUs.
+
+    Of one in six cases running jobs move to make room.
+    """
+    if source.between(1, 6) == 1:
+        return Frail(fragmented_cases.draw(source))
     return Twin(any_case(source, source.one_of(ORDERS)))
 
 

@@ -61,7 +61,8 @@ TAKING_TURNS = ("las", "llf")
 def policy_parameters(source: Source, policy: str, scale: str = "small") -> dict[str, Any]:
     """Draw some of the parameters of a policy."""
     if policy in orders.NON_PREEMPTIVE:
-        return some_of(source, {"scan": SCANS, "patience_s": costs_and_periods(scale)[0]})
+        guards = {"patience_s": costs_and_periods(scale)[0], "defrag": ("never", "blocked")}
+        return some_of(source, {"scan": SCANS, **guards})
     if policy == "easy":
         return some_of(source, EASY)
     if policy == "ada-srsf":

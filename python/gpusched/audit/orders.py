@@ -90,7 +90,7 @@ def order_of(case: Case) -> Order | None:
 @lru_cache(maxsize=64)
 def _order(policy: str, alias_of: str) -> Order | None:
     name, given = resolved(policy, alias_of)
-    if given.get("patience_s", 0) > 0:  # then waits decide, too
+    if given.get("patience_s", 0) > 0 or given.get("defrag") == "blocked":  # then waits decide, too
         return None
     try:
         return Order(name, make_scheduler(name, given)) if name in ORDERS else None

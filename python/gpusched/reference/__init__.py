@@ -106,8 +106,8 @@ def make_scheduler(policy: str, params: Mapping[str, Any]) -> Scheduler:
     """Return the scheduler of a policy."""
     if policy in NON_PREEMPTIVE:
         scan = params.get("scan", "strict" if policy in STRICT else "skip")
-        patience_s = params.get("patience_s", 0.0)
-        return ListScheduler(NON_PREEMPTIVE[policy], scan == "strict", patience_s)
+        guards = {name: params[name] for name in ("patience_s", "defrag") if name in params}
+        return ListScheduler(NON_PREEMPTIVE[policy], scan == "strict", **guards)
     if policy not in _BY_NAME:
         raise ValueError(f"unknown policy {policy!r}")
     return _BY_NAME[policy](params)

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpusched.reference.cluster import Free
 from gpusched.reference.engine import Engine
-from gpusched.reference.model import Active, Allocation, Job
+from gpusched.reference.model import MAX_HORIZON_US, Active, Allocation, Job
 from gpusched.reference.orders import Key, las, llf, srsf
 
 
@@ -34,28 +34,37 @@ class ListScheduler(NonPreemptive):
     """Walk the queue by precedence and key; strict stops at the first job that does not fit.
 
     Jobs submitted ``patience_s`` ago or earlier go first, by submission, and no job passes them.
+    With ``defrag="blocked"`` running jobs move where that makes room.
     """
 
     has_memory = False
     takes_windows = True
 
-    def __init__(self, key: Key, strict: bool, patience_s: float = 0.0) -> None:
+    def __init__(
+        self, key: Key, strict: bool, patience_s: float = 0.0, defrag: str = "never"
+    ) -> None:
         self.key = key
         self.strict = strict
         self.patience = ticks(patience_s)
+        self.may_clear = self.clears = defrag == "blocked"
+        self.retry: int | None = None
 
     def is_overdue(self, engine: Engine, job: Active) -> bool:
         """Whether the job has waited for so long that it goes first."""
         return self.patience > 0 and job.job.submit_us + self.patience <= engine.now
 
     def wake(self, engine: Engine) -> int | None:
-        """Return when the next waiting job goes first, unless one does already."""
-        if self.patience == 0 or any(self.is_overdue(engine, job) for job in engine.waiting):
-            return None
-        return min((job.job.submit_us + self.patience for job in engine.waiting), default=None)
+        """Return when the next waiting job goes first, or running jobs are worth to be moved."""
+        times = [] if self.retry is None else [self.retry]
+        if self.patience > 0 and not any(self.is_overdue(engine, job) for job in engine.waiting):
+            times += [job.job.submit_us + self.patience for job in engine.waiting]
+        return min(times, default=None)
 
     def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
         """Start what can be placed."""
+        if self.clears and engine.has_demands:
+            raise ValueError("defrag=blocked: not supported for jobs that ask for more than GPUs")
+        self.may_clear, self.retry = self.clears, None
         queue = engine.waiting
         rank = self.key
         queue.sort(key=lambda job: (job.job.precedence, rank(job, engine.now, engine.seed), job.id))
@@ -65,8 +74,81 @@ class ListScheduler(NonPreemptive):
             allocation = engine.place(job)
             if allocation is not None:
                 engine.start(job, allocation)
-            elif self.strict or job in overdue:
+            elif not self.make_room(engine, job) and (self.strict or job in overdue):
                 break
+
+    def make_room(self, engine: Engine, job: Active) -> bool:
+        """Start a refused job for which enough GPUs are free by moving others, if worth it.
+
+        After the first failure of a decision nothing is tried.
+        """
+        counts = engine.free.counts
+        num_free = sum(counts[server] for server in engine.cluster.allowed_servers(job.job))
+        if not self.may_clear or job.gpus > num_free:
+            return False
+        self.may_clear = False
+        plan = room_for(engine, job)
+        if plan is None:
+            return False
+        room, moves = plan
+        price = sum(one.gpus * self.cost(one.job, one.gpus) for one, _ in moves)
+        worth = job.job.submit_us - (-price // job.gpus)
+        if worth > engine.now:
+            self.retry = worth if worth < MAX_HORIZON_US else None
+            return False
+        for one, _ in moves:
+            engine.suspend(one)
+        engine.start(job, room)
+        for one, allocation in moves:
+            engine.resize(one, allocation)
+        self.may_clear = True
+        return True
+
+
+Moves = list[tuple[Active, Allocation]]
+
+
+def room_for(engine: Engine, gang: Active) -> tuple[Allocation, Moves] | None:
+    """Return GPUs for a job and where others move for them; None if there is no such way.
+
+    Servers are cleared one after the other, by the GPUs of their jobs, until the job is placed.
+    Then cleared jobs whose GPUs are still free keep them, and the others are placed, widest first.
+    """
+    allowed = engine.cluster.allowed_servers(gang.job)
+    hosts = {
+        server: jobs
+        for server in allowed
+        if (jobs := [job for job in engine.running if server in (job.allocation or {})])
+        and all(job.since < engine.now for job in jobs)
+    }
+    free, cleared = engine.free, list[Active]()
+
+    def left(server: int) -> list[Active]:
+        return [job for job in hosts[server] if job not in cleared]
+
+    while (room := engine.place(gang, free)) is None:
+        if not hosts:
+            return None
+        least = min(hosts, key=lambda server: (sum(job.gpus for job in left(server)), server))
+        free = free.released(left(least))
+        cleared += left(least)
+        del hosts[least]
+    free = free.claimed(gang, room)
+    moved = []
+    for job in cleared:
+        assert job.allocation is not None
+        if free.contains(job, job.allocation):
+            free = free.claimed(job, job.allocation)
+        else:
+            moved.append(job)
+    moves: Moves = []
+    for job in sorted(moved, key=lambda job: (-job.gpus, job.id)):
+        allocation = engine.place(job, free)
+        if allocation is None:
+            return None
+        free = free.claimed(job, allocation)
+        moves.append((job, allocation))
+    return room, moves
 
 
 DEFAULTS: dict[str, Any] = {

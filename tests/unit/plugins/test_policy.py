@@ -188,7 +188,12 @@ def test_a_registered_order_is_a_policy_like_any_other():
     assert info.flags == ("strict",)
     assert info.python_class is WidestFirst
     assert not info.is_native
-    assert [parameter["name"] for parameter in info.parameters] == ["sign", "scan", "patience_s"]
+    assert [parameter["name"] for parameter in info.parameters] == [
+        "sign",
+        "scan",
+        "patience_s",
+        "defrag",
+    ]
     assert str(gs.Policy.parse("widest-first:scan=skip,sign=1")) == "widest-first:scan=skip,sign=1"
 
     jobs = gs.Trace.from_columns([0, 0, 0, 0], [5, 5, 5, 5], [4, 1, 2, 3])
