@@ -115,7 +115,8 @@ void HeadReservation::begin(const Setup& setup, bool admits_extra, Time margin) 
   admits_extra_ = admits_extra;
   margin_ = margin;
   placement_ = &setup.placement;
-  is_slow_ = takes_slow_twins;
+  windows_ = placement_->windows();
+  is_slow_ = takes_slow_twins || windows_ != nullptr;
   running_.clear();
   is_untracked_ = false;
   num_idle_ = 0;
@@ -210,24 +211,30 @@ void HeadReservation::reserve(const State& state, const Piece& piece, GpuMask ma
   });
 }
 
-bool HeadReservation::accepts(const Occupancy& free, const Request& request) {
-  return placement_->widest(free, request.types) >= request.room() &&
-         placement_->place(free, request, tried_);
+bool HeadReservation::accepts(Time at, const Occupancy& free, const Request& request) {
+  if (placement_->widest(free, request.types) < request.room()) return false;
+  return windows_ != nullptr ? windows_->place_at(at, free, request, tried_)
+                             : placement_->place(free, request, tried_);
 }
 
-/// The slow reference: releases running jobs one after the other until the head is accepted.
+/// The plain rule: releases running jobs one after the other until the head is accepted. Where
+/// maintenance is known ahead what fits at one end need not fit at the next, but may at its end.
 void HeadReservation::find_from_now(const State& state, const Request& request) {
   Occupancy free = state.occupancy();
   const Time soonest = state.now() + kTick;
-  for (auto next = running_.first_after(Time{-1}); next.is_valid();) {
-    const Time end = std::max(running_.at(next).end, soonest);
-    for (; next.is_valid() && running_.at(next).end <= end; running_.step(next)) {
+  auto next = running_.first_after(Time{-1});
+  for (Time at = state.now();;) {
+    const Time end = next.is_valid() ? std::max(running_.at(next).end, soonest) : kNever;
+    at = windows_ != nullptr ? std::min(end, windows_->next_end(at)) : end;
+    if (at == kNever) return;
+    for (; next.is_valid() && std::max(running_.at(next).end, soonest) <= at; running_.step(next)) {
       const JobId job = running_.at(next).job;
       const Slot& run = state.slot(job);
       free.release(run.gpus, run.pieces, state.jobs().demand(job));
     }
-    if (!accepts(free, request)) continue;
-    shadow_time_ = end;
+    if (windows_ != nullptr) windows_->reopen(at, free);
+    if (!accepts(at, free, request)) continue;
+    shadow_time_ = at;
     allocation_ = tried_;
     return;
   }
@@ -240,19 +247,21 @@ void HeadReservation::find_from_last(const State& state, const Request& request)
   const Time soonest = state.now() + kTick;
   expected_.resume();
   if (expected_.at() < soonest) expected_.advance(soonest);
-  bool is_found = expected_.last_end() != ExpectedGpus::kNoEnd && accepts(expected_.set(), request);
+  bool is_found = expected_.last_end() != ExpectedGpus::kNoEnd &&
+                  accepts(expected_.at(), expected_.set(), request);
   const bool may_be_earlier = is_found && has_gained_;
   while (!is_found) {
     const Time end = expected_.next_end();
     if (end == kNever) return;
     expected_.advance(end);
-    is_found = accepts(expected_.set(), request);
+    is_found = accepts(expected_.at(), expected_.set(), request);
   }
   std::swap(allocation_, tried_);
   for (Time end = expected_.last_end(); may_be_earlier && end > soonest;
        end = expected_.last_end()) {
     expected_.retreat(end);
-    if (expected_.last_end() != ExpectedGpus::kNoEnd && accepts(expected_.set(), request)) {
+    if (expected_.last_end() != ExpectedGpus::kNoEnd &&
+        accepts(expected_.at(), expected_.set(), request)) {
       std::swap(allocation_, tried_);
       continue;
     }

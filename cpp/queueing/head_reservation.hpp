@@ -11,6 +11,7 @@
 #include "seams/occupancy.hpp"
 #include "seams/scheduler.hpp"
 #include "seams/state.hpp"
+#include "seams/window_placement.hpp"
 
 namespace gpusched {
 
@@ -124,10 +125,11 @@ class HeadReservation {
   void find_from_now(const State& state, const Request& request);
   void find_from_last(const State& state, const Request& request);
   void reserve(const State& state, const Piece& piece, GpuMask mask);
-  [[nodiscard]] bool accepts(const Occupancy& free, const Request& request);
+  [[nodiscard]] bool accepts(Time at, const Occupancy& free, const Request& request);
   [[nodiscard]] bool is_in_the_way(const Allocation& allocation) const;
 
   Ref<Placement> placement_;
+  Ref<WindowPlacement> windows_;  // where maintenance is known ahead
   bool is_slow_ = false;
   bool admits_extra_ = true;
   Time margin_{0};

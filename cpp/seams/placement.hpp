@@ -9,6 +9,8 @@
 
 namespace gpusched {
 
+class WindowPlacement;
+
 /// The inputs of a placement before a run; the state outlives it.
 struct PlacementSetup {
   std::uint64_t seed;
@@ -26,6 +28,9 @@ class Placement : public Flagged {
 
   /// Fills `out` with the requested number of free GPUs of allowed types, or returns false.
   virtual bool place(const Occupancy& free, const Request& request, Allocation& out) = 0;
+
+  /// Itself where maintenance is known ahead.
+  [[nodiscard]] virtual WindowPlacement* windows() { return nullptr; }
 
   /// An upper bound: no larger job of these types can be placed now. A smaller one may still be
   /// refused.

@@ -52,8 +52,9 @@ class Scheduler : public Flagged {
   /// Whether it can go on when servers go down or come back: a job whose server fails is shown among
   /// the finished and the arrived of one instant.
   [[nodiscard]] virtual bool takes_outages() const { return has(Flag::outages); }
-  /// Whether it can go on where the placement refuses a job because of what is to come: then a refused
-  /// job is refused until GPUs are released, and it makes no promises.
+  /// Whether it can go on where the placement refuses a job because of what is to come: a refused
+  /// job is refused until GPUs are released, and what is promised for later is asked of
+  /// WindowPlacement.
   [[nodiscard]] virtual bool takes_windows() const { return false; }
   /// Every job that it admitted or turned down, in the order of the decisions.
   [[nodiscard]] virtual std::vector<Decision> decisions() const { return {}; }

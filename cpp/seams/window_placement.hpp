@@ -34,8 +34,28 @@ class WindowPlacement final : public Placement {
   /// The placement as it is without windows.
   [[nodiscard]] Placement& without() const noexcept { return *placement_; }
 
+  [[nodiscard]] WindowPlacement* windows() override { return this; }
   bool place(const Occupancy& free, const Request& request, Allocation& out) override {
-    return placement_->place(usable(free, request.job), request, out);
+    return place_at(state_->now(), free, request, out);
+  }
+  /// For a start at an instant from now on with these free GPUs.
+  bool place_at(Time at, const Occupancy& free, const Request& request, Allocation& out) {
+    return placement_->place(usable(at, free, request.job), request, out);
+  }
+  /// The first end after `after` of a window that is known by now; kNever without one.
+  [[nodiscard]] Time next_end(Time after) const {
+    Time next = kNever;
+    for (const Outage& window : windows_) {
+      if (window.known <= state_->now() && window.end > after) next = std::min(next, window.end);
+    }
+    return next;
+  }
+  /// Opens in `free` the servers of windows that last now and will have ended by then.
+  void reopen(Time at, Occupancy& free) const {
+    for (const Outage& window : windows_) {
+      const bool lasts = window.start <= state_->now() && state_->now() < window.end;
+      if (lasts && window.end <= at) free.open(window.server);
+    }
   }
   [[nodiscard]] std::int64_t widest(const Occupancy& free, TypeMask types) const override {
     return placement_->widest(free, types);
@@ -48,14 +68,13 @@ class WindowPlacement final : public Placement {
 
  private:
   /// What is free but for the servers that the job's length carries into a window.
-  const Occupancy& usable(const Occupancy& free, JobId job) {
-    const Time now = state_->now();
-    const Time end = now + state_->jobs().stated_length(job);
-    while (next_ < windows_.size() && windows_[next_].start <= now) ++next_;
+  const Occupancy& usable(Time at, const Occupancy& free, JobId job) {
+    const Time end = at + state_->jobs().stated_length(job);
     bool is_less = false;
-    for (std::size_t at = next_; at < windows_.size() && windows_[at].start < end; ++at) {
-      const Outage& window = windows_[at];
-      if (window.known > now || free.free_gpus(window.server) == 0) continue;
+    for (const Outage& window : windows_) {
+      if (window.start >= end && window.start > at) break;
+      const bool is_known = window.known <= state_->now();
+      if (!is_known || window.end <= at || free.free_gpus(window.server) == 0) continue;
       if (!is_less) left_ = free;
       is_less = true;
       left_->close(window.server);
@@ -66,7 +85,6 @@ class WindowPlacement final : public Placement {
   Ref<Placement> placement_;
   Ref<const State> state_;
   std::vector<Outage> windows_;  // by start
-  std::size_t next_ = 0;         // the first that has not begun
   std::optional<Occupancy> left_;
 };
 

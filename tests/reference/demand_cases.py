@@ -55,8 +55,8 @@ def demand_cases(
     is_roomy = is_huddled or flag(source)  # then shares alone decide
     room = [(None, None) if is_roomy else (source.one_of(ROOMS), source.one_of(ROOMS))
             for _ in case.servers]  # fmt: skip
-    # More than one head is promised whole GPUs alone.
-    params = {name: value for name, value in case.policy_params.items() if name != "depth"}
+    # These know whole GPUs alone.
+    params = {key: v for key, v in case.policy_params.items() if key not in ("depth", "defrag")}
     return replace(
         case, jobs=jobs, placement=placement, policy_params=params, placement_params={}, room=room
     )

@@ -68,7 +68,7 @@ def outage_list(source: Source, case: Case) -> list[Outage]:
         end = None if is_rare(source, 8) else start + source.one_of(lengths)
         kind = source.one_of(["fail", "drain", "maint"])
         known = None
-        if kind == "maint" and (is_rare(source, 20) if case.policy == "easy" else flag(source)):
+        if kind == "maint" and flag(source):
             known = 0 if flag(source) else source.between(0, start)
         whole = [part for part, of in parts.items() if of == parts[server]]
         outages += [Outage(part, start, end, kind, known) for part in whole or [server]]

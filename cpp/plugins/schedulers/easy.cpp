@@ -29,7 +29,8 @@ class Easy final : public Scheduler {
   }
 
   void begin(const Setup& setup) override {
-    if (rule_.depth > 1 || rule_.shortest_first || setup.state.jobs().has_precedences()) {
+    if (rule_.depth > 1 || rule_.shortest_first || setup.state.jobs().has_precedences() ||
+        setup.placement.windows() != nullptr) {
       deep_.emplace(rule_);
       deep_->begin(setup);
       return;
@@ -43,6 +44,7 @@ class Easy final : public Scheduler {
     head_.begin(setup, rule_.admits_extra, rule_.margin);
   }
 
+  [[nodiscard]] bool takes_windows() const override { return rule_.depth == 1; }
   [[nodiscard]] bool withdraw(const State& state, JobId job) override {
     if (deep_) return deep_->withdraw(state, job);
     line_.remove(job);
@@ -192,7 +194,7 @@ class Easy final : public Scheduler {
   }
 
   BackfillRule rule_;
-  std::optional<DeepBackfilling> deep_;  // with another rule, or if jobs have precedences
+  std::optional<DeepBackfilling> deep_;  // with another rule, precedences or known maintenance
   Ref<Placement> placement_;
   bool is_pooled_ = false;
   BackfillWalk line_;

@@ -32,13 +32,13 @@ class HeadReservation:
         ends: dict[int, list[Active]] = {}
         for job in engine.running:
             ends.setdefault(max(job.since + job.estimate, engine.now + 1), []).append(job)
-        free = engine.free
-        for shadow in sorted(ends):
-            free = free.released(ends[shadow])
-            reserved = engine.place(head, free)
+        free, windows = engine.free, [window.end_us for window in engine.windows]
+        for shadow in sorted({*ends, *(end for end in windows if end is not None)}):
+            free = free.released(ends.get(shadow, []))
+            reserved = engine.place(head, free, shadow)
             if reserved is not None:
                 return shadow, free, reserved
-        assert free.down, "the head fits on an empty cluster"
+        assert free.down or None in windows, "the head fits on an empty cluster"
         return math.inf, free, {}
 
     def admits(self, engine: Engine, job: Active, allocation: Allocation) -> bool:
@@ -119,6 +119,11 @@ class Easy(NonPreemptive):
         self.params["touch"] = "allowed"
         self.params |= params
         self.margin = 1 if self.params["touch"] == "strict" else 0  # between an end and a start
+
+    @property
+    def takes_windows(self) -> bool:
+        """Whether it plans around maintenance: with one reservation it does."""
+        return bool(self.params["depth"] == 1)
 
     def reserve(self, engine: Engine, head: Active) -> HeadReservation:
         """Return the head's reservation now."""

@@ -267,19 +267,31 @@ class Engine:
         """The active jobs that do not, by JobId."""
         return [job for job in self.active if not job.running]
 
-    def place(self, job: Active, free: Free | None = None) -> Allocation | None:
-        """Ask the placement for GPUs out of ``free`` (default: what is free).
+    @property
+    def windows(self) -> list[Outage]:
+        """The maintenance known ahead, and by now, that has not ended."""
+        known = [outage for outage in self.open + self.outages if outage.is_known_ahead]
+        return [outage for outage in known if (outage.known_us or 0) <= self.now]
 
-        Servers are left out that the job's length would carry into a window known by now.
+    def place(
+        self, job: Active, free: Free | None = None, at: int | None = None
+    ) -> Allocation | None:
+        """Ask the placement for GPUs out of ``free`` (default: what is free), for a start ``at``.
+
+        Of the windows known by now, those that have ended by then give their servers back, and the
+        servers of those that the job's length would carry it into are left out.
         """
-        free, end = self.free if free is None else free, self.now + job.stated_length
+        free, at = self.free if free is None else free, self.now if at is None else at
+        over = {window for window in self.windows if at >= (window.end_us or HELD)}
+        back = {window.server for window in over if window.start_us <= self.now}
         windows = {
-            outage.server
-            for outage in self.outages
-            if outage.known_us is not None and outage.known_us <= self.now
-            if outage.start_us < end
+            window.server
+            for window in self.windows
+            if window not in over and window.start_us < max(at + job.stated_length, at + 1)
         }
-        return self.placer.place(job, replace(free, down=free.down | windows) if windows else free)
+        if windows or back:
+            free = replace(free, down=free.down - back | windows)
+        return self.placer.place(job, free)
 
     def start(self, job: Active, allocation: Allocation, ranks: list[int] | None = None) -> None:
         """Start or resume a waiting job; the placement provides missing ranks."""

@@ -173,13 +173,27 @@ def test_a_job_starts_until_maintenance_is_known():
 
 def test_known_maintenance_is_refused_where_a_policy_does_not_plan_around_it():
     trace = gs.Trace.from_columns([0], [40], [8])
-    for policy in ("easy", "easy:depth=2"):
-        with pytest.raises(ValueError, match=r"^known_s: policy=easy does not plan around maint"):
-            gs.simulate(trace, PAIR, policy=policy, outages=WINDOW)
+    with pytest.raises(ValueError, match=r"^known_s: policy=easy does not plan around maint"):
+        gs.simulate(trace, PAIR, policy="easy:depth=2", outages=WINDOW)
     run = gs.Simulation(trace, PAIR, policy="fifo", outages=WINDOW)
     run.run_until(5)
     with pytest.raises(ValueError, match="known_s: policy=easy does not plan around maintenance"):
-        run.set(policy="easy")
+        run.set(policy="easy:depth=2")
+
+
+def test_backfilling_reserves_for_the_end_of_known_maintenance():
+    # The wide job would reach the window of 50 to 80. The long ones may not delay it beyond 80.
+    jobs = {"service_s": [40, 30, 60, 75], "gpus": [4, 8, 4, 4], "estimate_s": [40, 30, 60, 75]}
+    trace = gs.Trace.from_columns([0, 10, 11, 12], **jobs)
+    window = gs.Outages.from_columns([1], [50], [80], "maint")
+    for policy, starts_s in (
+        ("fifo-skip", [0, 155, 40, 80]),
+        ("easy", [0, 80, 110, 110]),
+        ("easy:backfill=shortest", [0, 80, 110, 110]),
+    ):
+        result = gs.simulate(trace, PAIR, policy=policy, outages=window)
+        result.audit(level="decisions").raise_if_bad()
+        assert (result.schedule.start_us / SECOND).tolist() == starts_s
 
 
 def test_a_part_of_a_run_counts_what_lies_in_it(ends):
