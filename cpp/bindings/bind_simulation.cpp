@@ -254,6 +254,12 @@ void bind_simulation(py::module_& m) {
           py::arg("job"), py::arg("at_us"),
           "Cancel a waiting or running job; at_us is after the last instant, with none between.")
       .def(
+          "hold", [](Run& run, JobId job, std::int64_t at_us) { run.hold(job, Time{at_us}); },
+          py::arg("job"), py::arg("at_us"), "Take a waiting job out of the queue, likewise.")
+      .def(
+          "release", [](Run& run, JobId job, std::int64_t at_us) { run.release(job, Time{at_us}); },
+          py::arg("job"), py::arg("at_us"), "Put a job back that `hold` took out, likewise.")
+      .def(
           "ask", [](Run& run, std::int64_t at_us) { run.ask(Time{at_us}); }, py::arg("at_us"),
           "Request a decision at at_us, likewise, without any event.")
       .def(

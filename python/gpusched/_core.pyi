@@ -676,6 +676,10 @@ class Run:
         """
         Switch to the policy of the description from at_us on, likewise.
         """
+    def hold(self, job: typing.SupportsInt | typing.SupportsIndex, at_us: typing.SupportsInt | typing.SupportsIndex) -> None:
+        """
+        Take a waiting job out of the queue, likewise.
+        """
     def listen(self, is_listening: bool) -> None:
         """
         Set whether events are recorded for `take_events` from now on.
@@ -683,6 +687,10 @@ class Run:
     def proceed(self, limit_us: typing.SupportsInt | typing.SupportsIndex, most: typing.SupportsInt | typing.SupportsIndex, keeps_finished: bool = False) -> int:
         """
         Handle at most this many instants before the limit; return how many there were.
+        """
+    def release(self, job: typing.SupportsInt | typing.SupportsIndex, at_us: typing.SupportsInt | typing.SupportsIndex) -> None:
+        """
+        Put a job back that `hold` took out, likewise.
         """
     def so_far(self, why: str) -> Schedule:
         """

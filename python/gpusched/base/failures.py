@@ -31,7 +31,7 @@ class Failures:
 
 
 def message_of(part: str, error: object) -> str:
-    """Return the message of an error with the name of its part, which stands in it once."""
+    """Return the message of an error, with the name of its part once."""
     text = str(error)
     return text if text.startswith((f"{part} ", f"{part}: ")) else f"{part}: {text}"
 
