@@ -133,17 +133,17 @@ void bind_simulation(py::module_& m) {
       m, "RunDescription",
       "The configuration of a run besides its jobs and cluster. A policy is a registered name, an\n"
       "Order or a Scheduler; a placement a registered name or a Placement. `policy_flags` say how\n"
-      "an Order is run. `verify` recomputes and compares every rate after each instant. Outages\n"
+      "an Order is run, `policy_label` what messages call the policy. `verify` recomputes and compares every rate after each instant. Outages\n"
       "are columns: the server, when it goes down and comes back (-1: never), and 0 if it fails,\n"
       "1 if it is drained or 2 if it is maintained; then perhaps from when policies know of it.\n"
       "`kill_invalid_depend`: a job whose dependencies can never be met is\n"
       "cancelled. A run with more than `max_intervals` intervals in its log ends with\n"
       "a LogLimitError.")
       .def(py::init([](Policy policy, Values policy_values,
-                       const std::vector<std::string>& policy_flags, PlacementSeam placement,
-                       Values placement_values, std::string speed, Values speed_values,
-                       std::string contention, Values contention_values, std::uint64_t seed,
-                       bool verify, std::size_t max_intervals,
+                       const std::vector<std::string>& policy_flags, std::string policy_label,
+                       PlacementSeam placement, Values placement_values, std::string speed,
+                       Values speed_values, std::string contention, Values contention_values,
+                       std::uint64_t seed, bool verify, std::size_t max_intervals,
                        const std::vector<std::int32_t>& outage_server,
                        const std::vector<std::int64_t>& outage_start_us,
                        const std::vector<std::int64_t>& outage_end_us,
@@ -153,6 +153,7 @@ void bind_simulation(py::module_& m) {
              for (const std::string& flag : policy_flags) flags = flags.with(flag_of(flag));
              return RunDescription{.policy = std::move(policy),
                                    .policy_values = std::move(policy_values),
+                                   .policy_label = std::move(policy_label),
                                    .policy_flags = flags,
                                    .placement = std::move(placement),
                                    .placement_values = std::move(placement_values),
@@ -169,10 +170,11 @@ void bind_simulation(py::module_& m) {
                                    .max_intervals = max_intervals};
            }),
            py::kw_only(), py::arg("policy").none(false), py::arg("policy_values") = Values{},
-           py::arg("policy_flags") = std::vector<std::string>{}, py::arg("placement").none(false),
-           py::arg("placement_values") = Values{}, py::arg("speed") = "fixed",
-           py::arg("speed_values") = Values{}, py::arg("contention") = "none",
-           py::arg("contention_values") = Values{}, py::arg("seed") = 0, py::arg("verify") = false,
+           py::arg("policy_flags") = std::vector<std::string>{}, py::arg("policy_label") = "",
+           py::arg("placement").none(false), py::arg("placement_values") = Values{},
+           py::arg("speed") = "fixed", py::arg("speed_values") = Values{},
+           py::arg("contention") = "none", py::arg("contention_values") = Values{},
+           py::arg("seed") = 0, py::arg("verify") = false,
            py::arg("max_intervals") = RunDescription{}.max_intervals,
            py::arg("outage_server") = std::vector<std::int32_t>{},
            py::arg("outage_start_us") = std::vector<std::int64_t>{},
@@ -251,6 +253,12 @@ void bind_simulation(py::module_& m) {
           "cancel", [](Run& run, JobId job, std::int64_t at_us) { run.cancel(job, Time{at_us}); },
           py::arg("job"), py::arg("at_us"),
           "Cancel a waiting or running job; at_us is after the last instant, with none between.")
+      .def(
+          "hold", [](Run& run, JobId job, std::int64_t at_us) { run.hold(job, Time{at_us}); },
+          py::arg("job"), py::arg("at_us"), "Take a waiting job out of the queue, likewise.")
+      .def(
+          "release", [](Run& run, JobId job, std::int64_t at_us) { run.release(job, Time{at_us}); },
+          py::arg("job"), py::arg("at_us"), "Put a job back that `hold` took out, likewise.")
       .def(
           "ask", [](Run& run, std::int64_t at_us) { run.ask(Time{at_us}); }, py::arg("at_us"),
           "Request a decision at at_us, likewise, without any event.")

@@ -212,6 +212,23 @@ void Run::cancel(JobId job, Time at) {
   attempt(is_native_, [&] { run_->simulation().cancel(job, at); });
 }
 
+void Run::hold(JobId job, Time at) {
+  check_next(at);
+  const State& state = halted().state();
+  if (!state.is_waiting(job) && !state.is_held(job)) {
+    throw InvalidInput("hold: job " + std::to_string(job) + " must be held or waiting");
+  }
+  attempt(is_native_, [&] { run_->simulation().hold(job, at); });
+}
+
+void Run::release(JobId job, Time at) {
+  check_next(at);
+  if (!halted().state().is_held(job)) {
+    throw InvalidInput("release: job " + std::to_string(job) + " must be held");
+  }
+  run_->simulation().release(job, at);
+}
+
 void Run::ask(Time at) {
   check_next(at);
   run_->simulation().ask(at);

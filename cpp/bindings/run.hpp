@@ -52,9 +52,11 @@ class Run {
   /// An independent copy of the run at this point; see DescribedRun::fork.
   [[nodiscard]] std::unique_ptr<Run> fork(const OwnedJobTable& jobs, const Cluster& cluster,
                                           const RunDescription& description);
-  /// See Simulation::cancel, Simulation::ask and DescribedRun::hand_over; `at` is the next
-  /// unhandled tick. If they throw, the run is unchanged and can go on.
+  /// See these of Simulation and DescribedRun::hand_over; `at` is the next unhandled tick. If they
+  /// throw, the run is unchanged and can go on.
   void cancel(JobId job, Time at);
+  void hold(JobId job, Time at);
+  void release(JobId job, Time at);
   void ask(Time at);
   void hand_over(const RunDescription& description, Time at);
   /// Whether from now on all that happens is kept for `take_events`.

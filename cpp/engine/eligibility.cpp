@@ -92,7 +92,10 @@ bool Eligibility::arrive(JobId job) {
   if (const Time at = jobs.cancel_at(job); at != kNever) due_.push({at, false, job});
   const bool is_free =
       conditions_[job].is_met && ready_at(job) <= state_->now() && limiting(job) < 0;
-  if (is_free) eligible_us_[job] = state_->now().count();
+  if (is_free) {
+    eligible_us_[job] = state_->now().count();
+    conditions_[job].is_ready = true;
+  }
   return is_free;
 }
 

@@ -54,6 +54,8 @@ class Eligibility {
 
   [[nodiscard]] std::vector<std::int64_t> take_eligible_us() { return std::move(eligible_us_); }
   [[nodiscard]] bool is_impossible(JobId job) const { return conditions_[job].is_impossible; }
+  /// Whether the job has joined the queue, perhaps to be held again from outside.
+  [[nodiscard]] bool has_queued(JobId job) const { return !is_used() || eligible_us_[job] >= 0; }
 
  private:
   static constexpr std::int64_t kNotYet = -1;

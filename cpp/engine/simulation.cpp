@@ -301,18 +301,33 @@ void Simulation::change(const Change& change, Time at) {
 }
 
 void Simulation::cancel(JobId job, Time at) {
-  // One that is still to begin, or to see what waits, has not heard of the job.
-  withdraw(job, !pending_.has(Change::restore) && !pending_.has(Change::hand_over), "cancel");
+  withdraw(job, has_been_shown(), "cancel");
   change({Change::cancel, job}, at);
+}
+
+void Simulation::hold(JobId job, Time at) {
+  const auto is_its_release = [&](const Change& change) {
+    return change.kind == Change::release && change.job == job;
+  };
+  if (std::erase_if(pending_.changes, is_its_release) == 0) {
+    let_forget(job, has_been_shown(), "hold");
+    state_.hold(job);
+  }
+  change({Change::hold, job}, at);
+}
+
+/// The scheduler no longer knows a job that waits.
+void Simulation::let_forget(JobId job, bool is_known, const char* what) {
+  if (state_.is_waiting(job) && is_known && !scheduler_->withdraw(state_, job)) {
+    fail_input(std::string(what) + ": job " + std::to_string(job) +
+               " is waiting, and the policy cannot remove a waiting job");
+  }
 }
 
 /// Ends a job that does not run, if it is not over.
 void Simulation::withdraw(JobId job, bool is_known, const char* what) {
   if (!state_.is_waiting(job) && !state_.is_held(job)) return;
-  if (state_.is_waiting(job) && is_known && !scheduler_->withdraw(state_, job)) {
-    fail_input(std::string(what) + ": job " + std::to_string(job) +
-               " is waiting, and the policy cannot remove a waiting job");
-  }
+  let_forget(job, is_known, what);
   state_.end(job, Phase::cancelled);
   executor_.note(EventKind::cancel, job);
 }
@@ -329,11 +344,23 @@ void Simulation::apply_changes() {
   apply_cancellations(now);
   if (outages_.next() == state_.now()) apply_outages();
   look_ahead();
+  put_back(now);
   if (now.has(Change::hand_over)) {
     begin_anew();
   } else if (now.has(Change::restore)) {
     show_waiting();
   }
+}
+
+/// Jobs that were held from outside join the queue again, before those that arrive.
+void Simulation::put_back(const PendingChanges& now) {
+  for (const Change& change : now.changes) {
+    if (change.kind != Change::release || !state_.is_held(change.job)) continue;
+    state_.release(change.job);
+    executor_.note(EventKind::release, change.job);
+    if (!now.has(Change::hand_over)) arrived_.push_back(change.job);
+  }
+  std::sort(arrived_.begin(), arrived_.end());
 }
 
 void Simulation::apply_cancellations(const PendingChanges& now) {
@@ -482,9 +509,11 @@ void Simulation::warn_of_held(std::vector<std::string>& warnings) const {
   if (num_held == 0) return;
   warnings.push_back(std::to_string(num_held) + (num_held == 1 ? " job stays" : " jobs stay") +
                      " held, the first is job " + std::to_string(first) +
-                     (eligibility_.is_impossible(first) ? ": its dependencies can never be met"
-                      : state_.jobs().eligible(first) == kNever ? ": it is held for good"
-                                                                : ""));
+                     (may_hold_ && eligibility_.is_impossible(first)
+                          ? ": its dependencies can never be met"
+                      : eligibility_.has_queued(first) || state_.jobs().eligible(first) == kNever
+                          ? ": it is held for good"
+                          : ""));
 }
 
 Schedule Simulation::finish() {
@@ -510,7 +539,7 @@ Schedule Simulation::finish() {
         "waiting job nor requested a wake-up" +
         (state_.gpus_up() < state_.cluster().num_gpus() ? "; some GPUs are down" : ""));
   }
-  if (may_hold_) warn_of_held(warnings);
+  warn_of_held(warnings);
   counters_.num_rates_computed = progress_.num_computed();
   counters_.num_rates_changed = progress_.num_changed();
   return Schedule(state_.jobs().num_jobs(), state_.take_records(), std::move(log_),

@@ -80,6 +80,10 @@ class Simulation {
   /// the instant `at`, a decision in any case. `at` lies after the last instant, and no other instant
   /// lies between. Throws InvalidInput if the scheduler cannot do without a job that waits.
   void cancel(JobId job, Time at);
+  /// Takes a job out of the queue, likewise, until it is put back; errors as for `cancel`.
+  void hold(JobId job, Time at);
+  /// Puts it back at `at`, likewise. One that the table holds is never released so.
+  void release(JobId job, Time at) { change({Change::release, job}, at); }
   /// Requests a decision at `at`, likewise, without any event.
   void ask(Time at) { change({Change::ask}, at); }
   /// Switches to another scheduler at `at`, likewise; it must outlive the simulation, and the old
@@ -118,6 +122,8 @@ class Simulation {
     enum Kind : std::uint8_t {
       restore,  // the run begins from a snapshot
       cancel,     // a job is taken back
+      hold,       // a job is taken out of the queue
+      release,    // and put back
       hand_over,  // another scheduler decides
       ask,        // a decision, and nothing is done
     };
@@ -140,7 +146,13 @@ class Simulation {
   void apply_finishes();
   void apply_changes();
   void apply_cancellations(const PendingChanges& now);
-  void withdraw(JobId job, bool is_known, const char* column);
+  void withdraw(JobId job, bool is_known, const char* what);
+  void let_forget(JobId job, bool is_known, const char* what);
+  void put_back(const PendingChanges& now);
+  /// Whether the scheduler has been shown what waits: one that is still to begin has not.
+  [[nodiscard]] bool has_been_shown() const noexcept {
+    return !pending_.has(Change::restore) && !pending_.has(Change::hand_over);
+  }
   void stop_running(JobId job);
   void release_held();
   [[gnu::noinline, gnu::cold]] void end_opening();

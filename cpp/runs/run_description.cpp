@@ -77,19 +77,19 @@ DescribedRun::Deciding DescribedRun::make_policy(const JobTable& jobs,
   if (made.scheduler->chooses_gpus() && placing_->is_pooled()) {
     fail_input("placement: the policy chooses GPUs of servers, but a single pool has no servers");
   }
+  const std::string& label = description.policy_label;
   const auto* name = std::get_if<std::string>(&description.policy);
-  const std::string given = name != nullptr ? *name : "the given one";
+  const std::string policy = "policy " + (label.empty() && name != nullptr ? *name : label);
   if (!description.outages.empty() && !made.scheduler->takes_outages()) {
-    fail_input("policy=" + given + " does not support outages" +
-               (name != nullptr ? ""
-                                : " (a scheduler in Python says that it does by the attribute "
-                                  "takes_outages = True)"));
+    fail_input(policy + " does not support outages" +
+               (label.starts_with("python:") ? " (a scheduler in Python says that it does by the "
+                                               "attribute takes_outages = True)"
+                                             : ""));
   }
   const bool knows = std::any_of(description.outages.begin(), description.outages.end(),
                                  [](const Outage& outage) { return outage.is_known_ahead(); });
   if (knows && !made.scheduler->takes_windows()) {
-    fail_input("known_s: policy=" + given +
-               " does not plan around maintenance; set known_s to start_s");
+    fail_input(policy + " does not plan around maintenance; set known_s to start_s");
   }
   return made;
 }

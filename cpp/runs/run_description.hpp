@@ -30,6 +30,8 @@ namespace gpusched {
 struct RunDescription {
   std::variant<std::string, Order*, Scheduler*> policy;
   Parameters::Values policy_values = {};
+  /// What messages call the policy, if not by its registered name.
+  std::string policy_label = {};
   /// How the list scheduler treats an order of the caller.
   Flags policy_flags = {};
   std::variant<std::string, Placement*> placement;

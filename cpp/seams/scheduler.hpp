@@ -44,7 +44,7 @@ class Scheduler : public Flagged {
   [[nodiscard]] bool chooses_gpus() const noexcept { return has(Flag::places); }
   [[nodiscard]] virtual RestartRule restart_rule() const { return {}; }
   /// A job that waits is taken back: it forgets the job, between two decisions. False, and nothing
-  /// is changed, if it cannot.
+  /// is changed, if it cannot. A job that was only held arrives again.
   [[nodiscard]] virtual bool withdraw(const State& /*state*/, JobId /*job*/) { return false; }
   /// Called after `begin` in a run that starts from a snapshot: jobs run that it did not start. The
   /// first decision gets the waiting jobs as arrived. False if it decides by more than the state.

@@ -626,14 +626,14 @@ class RunDescription:
     """
     The configuration of a run besides its jobs and cluster. A policy is a registered name, an
     Order or a Scheduler; a placement a registered name or a Placement. `policy_flags` say how
-    an Order is run. `verify` recomputes and compares every rate after each instant. Outages
+    an Order is run, `policy_label` what messages call the policy. `verify` recomputes and compares every rate after each instant. Outages
     are columns: the server, when it goes down and comes back (-1: never), and 0 if it fails,
     1 if it is drained or 2 if it is maintained; then perhaps from when policies know of it.
     `kill_invalid_depend`: a job whose dependencies can never be met is
     cancelled. A run with more than `max_intervals` intervals in its log ends with
     a LogLimitError.
     """
-    def __init__(self, *, policy: str | Order | Scheduler, policy_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, policy_flags: collections.abc.Sequence[str] = [], placement: str | Placement, placement_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, speed: str = 'fixed', speed_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, contention: str = 'none', contention_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, seed: typing.SupportsInt | typing.SupportsIndex = 0, verify: bool = False, max_intervals: typing.SupportsInt | typing.SupportsIndex = 18446744073709551615, outage_server: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [], outage_start_us: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [], outage_end_us: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [], outage_kind: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [], kill_invalid_depend: bool = False, outage_known_us: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = []) -> None:
+    def __init__(self, *, policy: str | Order | Scheduler, policy_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, policy_flags: collections.abc.Sequence[str] = [], policy_label: str = '', placement: str | Placement, placement_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, speed: str = 'fixed', speed_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, contention: str = 'none', contention_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, seed: typing.SupportsInt | typing.SupportsIndex = 0, verify: bool = False, max_intervals: typing.SupportsInt | typing.SupportsIndex = 18446744073709551615, outage_server: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [], outage_start_us: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [], outage_end_us: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [], outage_kind: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [], kill_invalid_depend: bool = False, outage_known_us: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = []) -> None:
         ...
     def __reduce__(self) -> typing.NoReturn:
         ...
@@ -676,6 +676,10 @@ class Run:
         """
         Switch to the policy of the description from at_us on, likewise.
         """
+    def hold(self, job: typing.SupportsInt | typing.SupportsIndex, at_us: typing.SupportsInt | typing.SupportsIndex) -> None:
+        """
+        Take a waiting job out of the queue, likewise.
+        """
     def listen(self, is_listening: bool) -> None:
         """
         Set whether events are recorded for `take_events` from now on.
@@ -683,6 +687,10 @@ class Run:
     def proceed(self, limit_us: typing.SupportsInt | typing.SupportsIndex, most: typing.SupportsInt | typing.SupportsIndex, keeps_finished: bool = False) -> int:
         """
         Handle at most this many instants before the limit; return how many there were.
+        """
+    def release(self, job: typing.SupportsInt | typing.SupportsIndex, at_us: typing.SupportsInt | typing.SupportsIndex) -> None:
+        """
+        Put a job back that `hold` took out, likewise.
         """
     def so_far(self, why: str) -> Schedule:
         """

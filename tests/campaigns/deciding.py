@@ -72,6 +72,10 @@ class Deciding(gs.Scheduler):
         if found.wake_s is not None:
             actions.wake(round(found.wake_s * 1e6))
 
+    def withdraw(self, job: int) -> bool:
+        """A job that is not in the next state is gone."""
+        return True
+
     def preempt(self, job: int, actions: Any) -> None:
         actions.preempt(job)
         del self.held[job], self.start_us[job], self.cost_us[job]

@@ -70,6 +70,7 @@ class Done:
     job: int | None = None  # its id
     policy: Choice | None = None
     is_asked: bool = False
+    what: Any = "cancel"
 
 
 @dataclass
@@ -157,7 +158,7 @@ class Machine:
         """Take a job back, one in six of them one that is over or still to come."""
         main = self.main
         state = main.run.state
-        live = sorted([*state.waiting.tolist(), *state.running.tolist()])
+        live = sorted([*state.waiting.tolist(), *state.running.tolist(), *state.held.tolist()])
         if len(set(live)) != len(live):
             raise Difference(f"a job stands twice: {state}")
         of = range(len(main.jobs)) if move.number == 5 or not live else live
@@ -171,6 +172,29 @@ class Machine:
         ):
             raise Difference(f"job {job}: cancelled {cancelled}, live {live}: {self.refusal}")
         self.note(move, done, cancelled)
+
+    def do_hold(self, move: Move) -> None:
+        """Take a job that waits out of the queue; one in six of them is none that waits."""
+        self.move_in_queue(move, "hold", self.main.run.state.waiting.tolist())
+
+    def do_release(self, move: Move) -> None:
+        """Put it back."""
+        self.move_in_queue(move, "release", self.main.run.state.held.tolist())
+
+    def move_in_queue(self, move: Move, what: str, there: list[int]) -> None:
+        main = self.main
+        state = main.run.state
+        of = [*state.running.tolist(), *there] if move.number == 5 else there
+        if not of:
+            return
+        job = of[move.number % len(of)]
+        done = Done(main.run._next_tick(), job=int(main.run.trace.id[job]), what=what)
+        self.ask(move, done.at_us)
+        self.say(f"run.{what}({job})")
+        is_done = self.is_taken(lambda: getattr(main.run, what)(job))
+        if is_done != (job in there) and not (job in there and "withdraw" in str(self.refusal)):
+            raise Difference(f"job {job}: {what} {is_done}, of {there}: {self.refusal}")
+        self.note(move, done, is_done)
 
     def do_set(self, move: Move) -> None:
         """Another policy, or one that is refused."""
@@ -300,11 +324,13 @@ class Machine:
         check_intervals(actual)
         if not branch.is_asked and (problems := result.audit().problems):
             raise Difference(f"the audit finds in it: {problems}")
-        cancelled = {done.job for done in branch.done if done.job is not None}
+        told_last = {done.job: done.what for done in branch.done if done.job is not None}
+        held = {job for job, what in told_last.items() if what == "hold"}
+        cancelled = {job for job, what in told_last.items() if what == "cancel"}
         jobs = sorted(branch.jobs, key=lambda job: job.submit_us)
         if branch.policies[-1].name not in MAY_WAIT:
             for number, job in enumerate(jobs):
-                if actual.status[number] == UNFINISHED and job.id not in cancelled:
+                if actual.status[number] == UNFINISHED and job.id not in cancelled | held:
                     raise Difference(f"job {number} waits for ever; {list(result.warnings)}")
         try:
             with slow_twins():
@@ -479,7 +505,7 @@ def retold(start: Start, branch: Branch, jobs: tuple[Row, ...]) -> tuple[gs.Simu
     for each in done:
         run.run_until(each.at_us / SEC)
         if each.job is not None:
-            run.cancel(row_of[each.job])
+            getattr(run, each.what)(row_of[each.job])
         elif each.policy is not None:
             run.set(policy=policy_of(each.policy))
             knows = knows or sees_truth(run, each.policy, start.predictor)
@@ -495,7 +521,9 @@ def read(start: Start, branch: Branch, jobs: list[Row]) -> Outcome:
     number_of = {job.id: number for number, job in enumerate(jobs)}
     last: dict[int, Done] = {done.at_us: done for done in branch.done if done.policy is not None}
     changes = [
-        Change(done.at_us, job=number_of[done.job]) for done in branch.done if done.job is not None
+        Change(done.at_us, job=number_of[done.job], what=done.what)
+        for done in branch.done
+        if done.job is not None
     ] + [
         Change(at_us, scheduler=make_scheduler(done.policy.twin.name, dict(done.policy.params)))
         for at_us, done in last.items()

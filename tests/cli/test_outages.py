@@ -190,3 +190,11 @@ def test_a_repair_alone_changes_nothing(gpusched, jobs_csv):
         refused = gpusched(*asked, *more)
         assert refused.exit_code == 2
         assert message in " ".join(refused.stderr.split())
+
+
+def test_a_policy_that_does_not_support_outages_is_named_once(gpusched, jobs_csv, outages_csv):
+    failing = ("--servers", 4, "--outages", outages_csv)
+    for policy in ("conservative", "gavel"):
+        said = f"gpusched: policy {policy} does not support outages"
+        for command in (("run", "-p", policy), ("compare", "-p", f"{policy},fifo")):
+            assert said in gpusched(*command, jobs_csv, *failing).stderr.splitlines()

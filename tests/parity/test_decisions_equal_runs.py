@@ -66,6 +66,29 @@ def test_every_policy_with_its_memory_is_decided_as_it_runs(policy):
     assert decided.digest == whole.digest
 
 
+@pytest.mark.parametrize("policy", sorted(gs.policies()))
+def test_jobs_that_leave_the_queue_and_return_are_decided_as_they_run(policy):
+    jobs = of_those_that_run(workload(policy), CLUSTER, policy)
+    ends = []
+    for chosen in (policy, Deciding(jobs, CLUSTER, policy, "consolidated", remembers=True)):
+        run = gs.Simulation(jobs, CLUSTER, policy=chosen, predictor="oracle", speed="fixed")
+        num_held = 0
+        for number in range(60):
+            if number % 3 == 0 and len(run.state.waiting):
+                run.hold(int(run.state.waiting[number % len(run.state.waiting)]))
+                num_held += 1
+            elif number % 5 == 0 and len(run.state.held):
+                run.release(int(run.state.held[-1]))
+            run.step()
+        for job in run.state.held.tolist():
+            run.release(job)
+        with unwarned():
+            run.run()
+            ends.append((run.result().digest, num_held))
+    assert ends[0] == ends[1]
+    assert ends[0][1] > 1
+
+
 @pytest.mark.parametrize("policy", ["las", "2d-las:limits=30/300"])
 def test_instants_at_which_nothing_is_told(policy):
     """Jobs that are turned down arrive, and are not shown; the policy decides all the same."""

@@ -170,6 +170,16 @@ def test_changes_of_runs_with_held_jobs_equal_the_reference(policy, data, unit):
                 changes.append(hand_over(run, case, name, time))
                 continue
             job = data.draw(st.integers(0, sum(submit < time for submit in submits) - 1))
+            there = run.state()
+            if job in there["waiting"] and data.draw(st.booleans()):
+                run.hold(job, time)
+                changes.append(Change(time, job=job, what="hold"))
+                continue
+            was_held = any(change.job == job and change.what == "hold" for change in changes)
+            if was_held and job in there["held"] and data.draw(st.booleans()):
+                run.release(job, time)
+                changes.append(Change(time, job=job, what="release"))
+                continue
             try:
                 run.cancel(job, time)
                 changes.append(Change(time, job=job))

@@ -100,9 +100,9 @@ class Start:
 class Move:
     """Something done to a run.
 
-    ``what`` is ``step``, ``run_until``, ``submit``, ``cancel``, ``set``, ``fork``, ``save``,
-    ``look`` or ``ask``; ``number`` says how many, how far or which; ``asks`` has the core asked at
-    the same instant, which changes nothing where it decides in any case.
+    ``what`` is ``step``, ``run_until``, ``submit``, ``cancel``, ``hold``, ``release``, ``set``,
+    ``fork``, ``save``, ``look`` or ``ask``; ``number`` says how many, how far or which; ``asks``
+    has the core asked at the same instant, which changes nothing where it decides in any case.
     """
 
     what: str
@@ -191,7 +191,8 @@ def starts(source: Source) -> Start:
 
 
 WEIGHTS = {
-    "step": 4, "run_until": 3, "submit": 1, "cancel": 4, "set": 3, "fork": 1, "look": 1, "ask": 1,
+    "step": 4, "run_until": 3, "submit": 1, "cancel": 3, "hold": 2, "release": 2, "set": 3,
+    "fork": 1, "look": 1, "ask": 1,
 }  # fmt: skip
 KINDS = tuple(what for what, weight in WEIGHTS.items() for _ in range(weight))
 
@@ -203,7 +204,7 @@ def moves(source: Source, start: Start) -> Move:
     if what == "look" and is_rare(source, 3):
         what = "save"
     number = source.between(0, 5)
-    asks = what in ("cancel", "set") and flag(source)
+    asks = what in ("cancel", "hold", "release", "set") and flag(source)
     if what == "submit":
         new = tuple(
             row(source, start, 100, source.between(0, 3) * start.unit + source.between(0, 1))

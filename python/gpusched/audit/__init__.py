@@ -142,7 +142,7 @@ def audit(
         return AuditReport(case.problems, case.notes)
     course.check(case, done)
     claims.check_counters(case, done)
-    if not done.is_handed_over:
+    if not (done.is_handed_over or done.held):
         orders.check_order(case)
         orders.check_idleness(case, done)
         orders.check_precedence(case, done)

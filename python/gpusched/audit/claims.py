@@ -254,8 +254,9 @@ def check_counters(case: Case, course: Course) -> None:
     if not course.is_handed_over:
         num_killed = int(np.count_nonzero(case.is_killed))
         events = num_arrived + num_finished + len(course.cut_off(case)) + num_killed
-        # When servers go or return, all waiting jobs arrive anew.
-        wrong("events", events, 2**63 if case.has_outages else events)
+        # When servers go or return, all waiting jobs arrive anew, and who was held from outside.
+        again = sum(until_us < NEVER_US for _, _, until_us in course.holds_us())
+        wrong("events", events, 2**63 if case.has_outages else events + again)
         running = case.moments.most_running
         wrong("max_running", running, running)
     least = case.moments.num_instants
@@ -320,7 +321,9 @@ def _slot_us(rule: AdmissionRule, given: Given) -> int:
 def _check_jobs(case: Case, course: Course, rows: dict[str, AnyArray], slot_us: int) -> None:
     job, time_us, deadline_us = rows["job"], rows["time_us"], case.trace.deadline_us
     count = np.bincount(job, minlength=case.num_jobs)
-    case.report("wrong decisions", count > 1, lambda j: f"job {j} has {count[j]} decisions")
+    returned = [job for job, _, until_us in course.holds_us() if until_us < NEVER_US]
+    most = 1 + np.bincount(returned, minlength=case.num_jobs) if returned else 1
+    case.report("wrong decisions", count > most, lambda j: f"job {j} has {count[j]} decisions")
     asks = np.zeros(case.num_jobs, np.bool_) if deadline_us is None else deadline_us >= 0
     case.report(
         "wrong decisions",
@@ -350,6 +353,7 @@ def _left_unheard(case: Case, course: Course) -> Bool:
     policy.
     """
     left: Bool = case.queued_us == NEVER_US
+    left[[job for job, _, _ in course.holds_us()]] = True
     jobs, at_us = course.taken_back(case)
     left[jobs] = ~case.has_run[jobs]
     if course.is_handed_over:
@@ -363,7 +367,10 @@ def _is_border(case: Case, course: Course, time_us: AnyArray, slot_us: int) -> A
     """Whether there is an event at a time, or a slot begins."""
     at = np.minimum(case.moments.of(time_us), len(case.moments.us) - 1)
     is_border: AnyArray = case.moments.us[at] == time_us
-    is_border |= np.isin(time_us, [*course.cancelled.values(), *course.handed_over_us])
+    is_border |= np.isin(
+        time_us,
+        [*course.cancelled.values(), *course.handed_over_us, *(us for _, us, _ in course.held)],
+    )
     if slot_us > 0:
         is_border |= time_us % slot_us == 0
     return is_border

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
@@ -17,7 +17,7 @@ from gpusched.base.arrays import Bool, Int64
 from gpusched.model.outages import NEVER_US
 from gpusched.reference.model import FAILED, FINISHED, KILLED
 
-_CANCELLED: Final = re.compile(r"job (\d+) was cancelled at (\d+(?:\.\d{1,6})?) s")
+_CHANGED: Final = re.compile(r"job (\d+) was (cancelled|held|released) at (\d+(?:\.\d{1,6})?) s")
 _HANDED_OVER: Final = re.compile(r"the policy became (.+) instead of (.+) at (\d+(?:\.\d{1,6})?) s")
 
 
@@ -29,6 +29,9 @@ class Course:
     ----------
     cancelled
         The cancelled jobs, with the instant of each in microseconds.
+    held
+        The jobs that were taken out of the queue, or put back, in order: the job, the instant in
+        microseconds, and whether it was held from then on.
     policies
         The policies in order; empty if there was only one.
     handed_over_us
@@ -38,6 +41,7 @@ class Course:
     """
 
     cancelled: Mapping[int, int]
+    held: tuple[tuple[int, int, bool], ...]
     policies: tuple[str, ...]
     handed_over_us: tuple[int, ...]
     others: tuple[str, ...]
@@ -46,28 +50,51 @@ class Course:
     def of(cls, case: Case) -> Course:
         """Parse it from the warnings."""
         cancelled: dict[int, int] = {}
+        held: list[tuple[int, int, bool]] = []
         policies: list[str] = []
         handed_over_us: list[int] = []
         others: list[str] = []
         for warning in case.schedule.warnings:
-            if found := _CANCELLED.fullmatch(warning):
-                cancelled[int(found[1])] = int(Decimal(found[2]) * 1_000_000)
+            if found := _CHANGED.fullmatch(warning):
+                job, at_us = int(found[1]), int(Decimal(found[3]) * 1_000_000)
+                if found[2] == "cancelled":
+                    cancelled[job] = at_us
+                else:
+                    held.append((job, at_us, found[2] == "held"))
             elif found := _HANDED_OVER.fullmatch(warning):
                 policies += [found[1]] if policies else [found[2], found[1]]
                 handed_over_us.append(int(Decimal(found[3]) * 1_000_000))
             else:
                 others.append(warning)
-        return cls(cancelled, tuple(policies), tuple(handed_over_us), tuple(others))
+        return cls(cancelled, tuple(held), tuple(policies), tuple(handed_over_us), tuple(others))
 
     @property
     def changes(self) -> bool:
         """Whether there was any change."""
-        return bool(self.cancelled or self.policies)
+        return bool(self.cancelled or self.held or self.policies)
 
     @property
     def is_handed_over(self) -> bool:
         """Whether the policy changed."""
         return bool(self.policies)
+
+    def holds_us(self) -> Iterator[tuple[int, int, int]]:
+        """Give the jobs that left the queue, and when they were held, from and until."""
+        since_us: dict[int, int] = {}
+        for job, at_us, is_held in self.held:
+            if not is_held and job in since_us:
+                yield job, since_us.pop(job), at_us
+            elif is_held:
+                since_us.setdefault(job, at_us)
+        for job, at_us in since_us.items():
+            yield job, at_us, NEVER_US
+
+    def stays_held(self, case: Case) -> Bool:
+        """Return whether each job of the trace left the queue and was never put back."""
+        is_held = np.zeros(case.num_jobs, np.bool_)
+        out = [job for job, _, until_us in self.holds_us() if until_us == NEVER_US]
+        is_held[[job for job in out if job < case.num_jobs]] = True
+        return is_held
 
     def taken_back(self, case: Case) -> tuple[Int64, Int64]:
         """Return the cancelled jobs of the trace, and when they were cancelled."""
@@ -102,6 +129,11 @@ def check(case: Case, course: Course) -> None:
     for job, at_us in course.cancelled.items():
         if not _may_be_cancelled(case, job, at_us, ran=job in ran):
             case.problems.append(f"wrong warning: job {job} was not cancelled at {at_us} us")
+    for job, from_us, until_us in course.holds_us():
+        if not _may_be_held(case, job, from_us, until_us):
+            case.problems.append(f"wrong warning: job {job} was not held at {from_us} us")
+    if course.held:
+        case.notes.append("jobs left the queue during the run: its order is unchecked")
     if course.policies:
         if course.policies[-1] != case.spec.policy:
             case.problems.append(
@@ -140,6 +172,14 @@ def _may_be_cancelled(case: Case, job: int, at_us: int, *, ran: bool) -> bool:
     return bool(end_us <= at_us)
 
 
+def _may_be_held(case: Case, job: int, from_us: int, until_us: int) -> bool:
+    """Whether the log agrees: the job has arrived, and does not run in between."""
+    if job >= case.num_jobs or from_us < case.queued_us[job]:
+        return False
+    mine = case.job == job
+    return not bool(np.any(mine & (case.start_us < until_us) & (case.end_us > from_us)))
+
+
 _MARKS: Final = (" forever, the first is job ", " held, the first is job ")
 
 
@@ -148,7 +188,7 @@ def _check_waiting(case: Case, course: Course) -> None:
     if case.all_finished and not course.others:
         return
     left = ~course.ends(case)
-    is_held = left & (case.queued_us == NEVER_US)
+    is_held = left & ((case.queued_us == NEVER_US) | course.stays_held(case))
     for mark, verb, jobs in zip(
         _MARKS, ("wait", "stay"), map(np.flatnonzero, (left & ~is_held, is_held)), strict=True
     ):

@@ -100,7 +100,8 @@ def _check_windows(case: Case, course: Course, most_looks: int) -> None:
     are held, nor under a policy with more state.
     """
     policy, given = resolved(case.spec.policy, case.flags.alias_of)
-    if _has_memory(policy, given) or not case.flags.is_steady or case.has_holds:
+    may_hold = case.has_holds or course.held
+    if _has_memory(policy, given) or not case.flags.is_steady or may_hold:
         return
     us, looks = case.moments.us, _looks(case, course)
     part = most_looks / (4 * _WINDOWS)
@@ -210,7 +211,10 @@ def _decided(case: Case, course: Course, jobs: Int64, after_us: int = -1) -> Eng
     contention, sharing = values_of(spec.contention)
     numbers = jobs.tolist()
     there = set(numbers)
-    cancelled = [(us, job) for job, us in course.cancelled.items() if us > after_us]
+    changes = [Change(us, job) for job, us in course.cancelled.items() if us > after_us]
+    changes += [
+        Change(us, job, what="hold" if is_held else "release") for job, us, is_held in course.held
+    ]
     return make_engine(
         jobs_of(case.trace, jobs, case.flags.predicted, speed, case.precedence),
         servers_of(case.cluster),
@@ -224,7 +228,7 @@ def _decided(case: Case, course: Course, jobs: Int64, after_us: int = -1) -> Eng
         contention_params=sharing,
         network=network_of(case.cluster),
         room=room_of(case.cluster),
-        changes=[Change(us, job) for us, job in cancelled if job in there],
+        changes=[change for change in changes if change.job in there],
         outages=outages_of(case.outages, case.cluster),
         max_instants=int(case.schedule.counters.get("instants", 0)) + 1_000 * len(numbers),
         numbers=numbers,

@@ -489,7 +489,7 @@ def _check_sums(
 def _ends(case: Case, course: Course) -> None:
     if case.all_finished:
         return
-    may_wait = case.queued_us == NEVER_US
+    may_wait = (case.queued_us == NEVER_US) | course.stays_held(case)
     may_wait |= (case.closed.end_us == NEVER_US).any()  # jobs may wait for such a server
     case.report(
         "job never ends",

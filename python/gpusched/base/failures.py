@@ -30,6 +30,12 @@ class Failures:
             raise_named(self.errors, **attributes)
 
 
+def message_of(part: str, error: object) -> str:
+    """Return the message of an error, with the name of its part once."""
+    text = str(error)
+    return text if text.startswith((f"{part} ", f"{part}: ")) else f"{part}: {text}"
+
+
 def raise_named(errors: Mapping[str, Exception], **attributes: Any) -> NoReturn:
     """Raise the first of ``errors`` with its type, and with its part in the message.
 
@@ -39,7 +45,7 @@ def raise_named(errors: Mapping[str, Exception], **attributes: Any) -> NoReturn:
     (name, first), *others = errors.items()
     error = first
     if type(first) in _PLAIN:
-        error = type(first)(f"{name}: {first}")
+        error = type(first)(message_of(name, first))
         error.__cause__ = first
     else:
         error.add_note(f"in the run of {name}")

@@ -9,6 +9,7 @@ from typing import Final
 import typer
 from msgspec.structs import replace
 
+from gpusched.base.failures import message_of
 from gpusched.base.memory import keep_freed_memory
 from gpusched.base.replacing import write_text
 from gpusched.base.run_warning import unwarned
@@ -251,7 +252,7 @@ def _over_seeds(
     result = run_quietly(plural(seeds, "seed"), of_seeds, executor=executor)
     if not len(result.finished):
         failed = result.runs.row(0, named=True)
-        raise ValueError(f"policy {failed['policy']}: {failed['error']}")
+        raise ValueError(message_of(f"policy {failed['policy']}", failed["error"]))
     compared = result.compare("mean_jct_s")
     files: dict[str, str] = {}
     try:

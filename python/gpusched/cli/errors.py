@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from gpusched.base.early_interrupts import INTERRUPTED as INTERRUPTED
+from gpusched.base.failures import message_of
 from gpusched.base.registry import PluginWarning
 from gpusched.base.run_warning import RunWarning
 from gpusched.base.suggest import HintedError
@@ -21,7 +22,8 @@ def report_failures(failed: Mapping[str, Exception], what: str = "") -> int:
     """Print a line for each failed run and return the exit code."""
     sys.stdout.flush()
     for name, error in failed.items():
-        print(f"gpusched: {what}{name}: {' '.join(_message(error).split())}", file=sys.stderr)
+        text = message_of(f"{what}{name}", " ".join(_message(error).split()))
+        print(f"gpusched: {text}", file=sys.stderr)
     return 2 if all(isinstance(error, _MISTAKES) for error in failed.values()) else 1
 
 

@@ -26,6 +26,7 @@ from gpusched.engine.prepare import Ready
 from gpusched.engine.saved_run import (
     Change,
     Course,
+    What,
     check_reached,
     opened,
     proceed,
@@ -87,8 +88,8 @@ class SimulationState:
     waiting
         int64: jobs that have arrived and hold no GPUs, by id, without rejected and held ones.
     held
-        int64: jobs that have arrived and are not in the queue yet, by id: an eligible time, a
-        dependency or the limit of an array holds them.
+        int64: jobs that have arrived and are not in the queue, by id: an eligible time, a
+        dependency, the limit of an array or :meth:`Simulation.hold` holds them.
     running
         int64: jobs that hold GPUs, by id.
     start_s, expected_finish_s, gpus
@@ -739,18 +740,23 @@ class Simulation:
         self._change_server(server, "drain", begins=False)
 
     def hold(self, job: int) -> None:
-        """Hold a job that is not in the queue yet, until :meth:`release`.
+        """Hold a job that does not run, until :meth:`release`.
+
+        One that waits leaves the queue at the first instant not yet processed; the time that it is
+        held then counts as waiting.
 
         Returns
         -------
         None
-            The time of the run does not change. The run is done again up to it, as by
-            :meth:`submit`.
+            The time of the run does not change. For a job that is not in the queue yet, the run is
+            done again up to it, as by :meth:`submit`.
 
         Raises
         ------
         ValueError
-            If the job has joined the queue or is over, or the predictor learns during the run.
+            If the job runs or is over; if it waits and a scheduler written in Python lacks
+            ``withdraw`` or refuses; if it has not joined the queue and the predictor learns during
+            the run.
 
         Examples
         --------
@@ -764,13 +770,14 @@ class Simulation:
         >>> run.result().jobs.start_s.tolist()
         [0.0, 20.0]
         """
-        self._change_hold(job, HELD)
+        self._change_hold(operator.index(job), HELD)
 
     def release(self, job: int) -> None:
-        """Make a job that is not in the queue yet eligible at the first instant not yet processed.
+        """Make a job that is not in the queue eligible at the first instant not yet processed.
 
         That ends a :meth:`hold`, and an ``eligible_s`` that is later. Its dependencies and the
-        limit of its array still count.
+        limit of its array still count. A job that left the queue returns to its place, by its
+        submit time, as a policy places a job that arrives.
 
         Returns
         -------
@@ -780,7 +787,7 @@ class Simulation:
         Raises
         ------
         ValueError
-            As for :meth:`hold`.
+            If the job is neither held nor still to arrive, or as for :meth:`hold`.
 
         Examples
         --------
@@ -792,7 +799,7 @@ class Simulation:
         >>> run.result().jobs.start_s.tolist()
         [20.0]
         """
-        self._change_hold(job, self._next_tick())
+        self._change_hold(operator.index(job), self._next_tick())
 
     def set(self, *, policy: str | Policy | _core.Order | _core.Scheduler) -> None:
         """Replace the policy from the first instant not yet processed.
@@ -887,17 +894,23 @@ class Simulation:
             self._begin_as(first.with_outages(rows), "an outage")
 
     def _change_hold(self, job: int, eligible_us: int) -> None:
-        self._check_replayed("its jobs cannot be held")
-        job = operator.index(job)
+        holds = eligible_us == HELD
         with self._call():
             state = self._run.state()
+            is_left = job in state["held"] and self._course.has_held(job)
+            if is_left or (holds and job in state["waiting"]):
+                return self._change(job=job, what="hold" if holds else "release")
+            self._check_replayed("its jobs cannot be held")
             if not (state["num_arrived"] <= job < len(self.trace) or job in state["held"]):
-                raise ValueError(f"job: {job} is neither held nor still to arrive")
+                neither = "neither waiting, held" if holds else "neither held"
+                raise ValueError(f"job: {job} is {neither} nor still to arrive")
             at_us = max(eligible_us, int(self.trace.submit_us[job]))
             self._begin_as(self._course.first.with_eligible(job, at_us), "a hold")
 
-    def _change(self, *, job: int | None = None, policy: Chosen | None = None) -> None:
-        change = Change(self._run.num_instants, self._next_tick(), job, policy)
+    def _change(
+        self, *, job: int | None = None, policy: Chosen | None = None, what: What = "cancel"
+    ) -> None:
+        change = Change(self._run.num_instants, self._next_tick(), job, policy, what)
         course = replace(self._course, changes=(*self._course.changes, change.untouched()))
         self._ready = change.apply(self._run, self._ready)
         self._course = course

@@ -81,6 +81,7 @@ def described(
         policy=policy.native,
         policy_values=policy.parameters,
         policy_flags=list(policy.flags),
+        policy_label=policy.label,
         placement=placement.native,
         placement_values=placement.parameters,
         speed=speed.name,

@@ -7,7 +7,7 @@ import os
 import pickle
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -76,14 +76,19 @@ def proceed(
     return num_instants
 
 
+What: TypeAlias = Literal["cancel", "hold", "release"]
+_SAID: Final = {"cancel": "cancelled", "hold": "held", "release": "released"}
+
+
 @dataclass(frozen=True)
 class Change:
-    """A change to a run after so many instants: a cancelled job, or another policy."""
+    """A change to a run after so many instants: of a job of the queue, or another policy."""
 
     num_instants: int
     at_us: int
     job: int | None = None
     policy: Chosen | None = None
+    what: What = "cancel"
 
     def untouched(self) -> Change:
         """Return a copy with the policy in its current state, for later."""
@@ -92,7 +97,7 @@ class Change:
     def apply(self, run: _core.Run, ready: Ready) -> Ready:
         """Apply the change; return the resulting run."""
         if self.job is not None:
-            run.cancel(self.job, self.at_us)
+            getattr(run, self.what)(self.job, self.at_us)
             return ready
         assert self.policy is not None
         changed = ready.with_seams(self.policy, ready.placement)
@@ -101,7 +106,7 @@ class Change:
 
     def note(self, policy: Chosen) -> str:
         """Describe a change made while a policy decided."""
-        what = f"job {self.job} was cancelled"
+        what = f"job {self.job} was {_SAID[self.what]}"
         if self.policy is not None:
             what = f"the policy became {self.policy.label} instead of {policy.label}"
         return f"{what} at {us_to_text(self.at_us)} s"
@@ -121,6 +126,10 @@ class Course:
 
     first: Ready
     changes: tuple[Change, ...] = ()
+
+    def has_held(self, job: int) -> bool:
+        """Whether a change has taken the job out of the queue."""
+        return any(each.job == job and each.what == "hold" for each in self.changes)
 
     def notes(self) -> Iterator[str]:
         """Describe the changes, one string per sentence."""
@@ -153,7 +162,7 @@ _MOST: Final = 2**63 - 1
 
 
 class StoredChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A change to the run after so many instants: a cancelled job, or another policy.
+    """A change to the run after so many instants: of a job of the queue, or another policy.
 
     ``python`` identifies the policy if it is written in Python.
     """
@@ -163,6 +172,7 @@ class StoredChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     job: int | None = None
     policy: str | None = None
     python: PythonObject | None = None
+    what: What = "cancel"
 
     def __post_init__(self) -> None:
         if (self.job is None) == (self.policy is None):
@@ -413,7 +423,7 @@ def _role_of(number: int) -> str:
 
 def _stored(number: int, change: Change, pickles: dict[str, bytes]) -> StoredChange:
     if change.policy is None:
-        return StoredChange(change.num_instants, change.at_us, job=change.job)
+        return StoredChange(change.num_instants, change.at_us, change.job, what=change.what)
     chosen = change.policy
     if chosen.label.startswith(_OBJECT):
         pickles[_role_of(number)] = _pickled("policy", copied(chosen).native)
@@ -430,7 +440,7 @@ def _change(number: int, stored: StoredChange, pickles: Mapping[str, bytes]) -> 
         chosen = policy_seam(given)
         if stored.python is not None:
             check_object(stored.python, chosen.python, takes_unreadable=True)
-    return Change(stored.num_instants, stored.at_us, job=stored.job, policy=chosen)
+    return Change(stored.num_instants, stored.at_us, stored.job, chosen, stored.what)
 
 
 def _is_pickled(learner: Predictor, known: tuple[PythonObject, ...]) -> bool:

@@ -382,7 +382,8 @@ def _with_memory_of_what_is_up(
 _MEMORY: Final = Kind("gpusched-memory", 3)
 _PER_JOB: Final = ("ended_us", "attained_us", "start_us", "cost_us", "added_us", "least_us")
 _FIRST: Final = ("first_attained_us", "first_preemptions", "first_added_us")
-_LISTS: Final = (*_FIRST, "asked_us", "refused")
+_AWAY: Final = ("away_job", "away_from_us", "away_until_us")
+_LISTS: Final = (*_FIRST, "asked_us", "refused", *_AWAY)
 
 
 class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -421,8 +422,9 @@ class Memory:
         (for jobs that are gone, when they went); ``least_us``, the lower bound on its run time
         because it had not finished at a decision (0: none). For the first jobs
         ``first_attained_us, first_preemptions, first_added_us``, as in ``_core.Snapshot`` at the
-        first decision. And ``asked_us``, times of decisions without an event, and ``refused``, the
-        rows of jobs that can never run.
+        first decision. And ``asked_us``, times of decisions without an event; ``refused``, the
+        rows of jobs that can never run; and ``away_job, away_from_us, away_until_us``, the times
+        in which a job that waited was not in the queue.
     """
 
     policy: str
@@ -528,9 +530,14 @@ class Memory:
             more = np.full(len(jobs) - len(columns[name]), value, np.int64)
             columns[name] = np.concatenate([columns[name], more])
         ended_us, start_us = columns["ended_us"], columns["start_us"]
-        back = np.flatnonzero(ended_us[row_of] >= 0)
-        if back.size:
-            raise ValueError(f"jobs: {str(names[back[0]])!r} had gone and must not return")
+        back = row_of[ended_us[row_of] >= 0]
+        if (ran := back[start_us[back] >= 0]).size:
+            raise ValueError(f"jobs: {str(jobs.id[ran[0]])!r} ran, had gone and must not return")
+        for name, values in zip(
+            _AWAY, (back, ended_us[back], np.full_like(back, now_us)), strict=True
+        ):
+            columns[name] = np.concatenate([columns[name], values])
+        ended_us[back] = -1
         begun = (start_us >= 0) & (ended_us < 0)
         paid_us = start_us + columns["cost_us"]
         since = np.maximum(now_us, paid_us) - np.maximum(self.last_us, paid_us)
@@ -572,14 +579,16 @@ class Memory:
         )
         ended_us, refused = columns["ended_us"], set(columns["refused"].tolist())
         gone = np.flatnonzero(ended_us >= 0)
-        done: list[tuple[int, int | None]] = [(int(ended_us[row]), int(row)) for row in gone]
-        done += [(at_us, None) for at_us in columns["asked_us"].tolist()]
-        for at_us, row in sorted(done, key=lambda each: each[0]):
+        done = [(int(ended_us[row]), "cancel", row) for row in gone.tolist()]
+        for row, from_us, until_us in zip(*(columns[at].tolist() for at in _AWAY), strict=True):
+            done += [(from_us, "hold", row), (until_us, "release", row)]
+        done += [(at_us, "ask", -1) for at_us in columns["asked_us"].tolist()]
+        for at_us, what, row in sorted(done, key=lambda each: each[0]):
             run.proceed(at_us, _ALL)
-            if row is None:
+            if what == "ask":
                 run.ask(at_us)
             elif row not in refused:
-                run.cancel(row, at_us)
+                getattr(run, what)(row, at_us)
         run.proceed(self.last_us, _ALL)
         if run.next_us != self.last_us:
             run.ask(self.last_us)
@@ -604,7 +613,9 @@ class Memory:
         """Take and record the decision; return it by the rows of the state."""
         found: dict[str, Any] = _core.decided(run)
         columns, nothing = self.columns, np.zeros(len(self.jobs), np.int64)
-        columns |= {"start_us": nothing - 1, "cost_us": nothing}
+        # Of a job that is gone it stays known whether it ran.
+        start_us = np.where(columns["ended_us"] >= 0, columns["start_us"], -1)
+        columns |= {"start_us": start_us, "cost_us": nothing}
         snapshot = _core.snapshot_of(run)
         for name in ("attained_us", "start_us", "cost_us", "added_us"):
             columns[name][snapshot["jobs"]] = snapshot[name]
@@ -637,6 +648,9 @@ def _check(jobs: Trace, columns: dict[str, AnyArray], header: _Header) -> None:
         raise ValueError("last_us: must not lie before the last submission")
     if not 0 <= header.begin_us <= header.last_us:
         raise ValueError("begin_us: is out of range")
+    away = [columns[name] for name in _AWAY]
+    if len({*map(len, away)}) > 1 or not np.isin(away[0], np.arange(len(jobs))).all():
+        raise ValueError("away_job: is out of range")
     if len(set(jobs.id.tolist())) < len(jobs) or jobs.id.dtype.kind != "U":
         raise ValueError("trace.id: must be unique texts")
 

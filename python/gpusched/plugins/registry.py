@@ -147,6 +147,8 @@ def _own_classes(plug_in: type, base: type) -> list[type]:
 
 
 _FLAGGED: Final = (*POLICY_KINDS, "placement")
+_OF_LISTS: Final = ("outages", "priorities")
+"""What the list does for every order."""
 
 
 def describe(seam: type, kind: str, name: str) -> PluginInfo:
@@ -158,10 +160,12 @@ def describe(seam: type, kind: str, name: str) -> PluginInfo:
         scan = getattr(seam, "scan", "skip")
         if scan not in ("strict", "skip"):
             raise ValueError(f"order {name}: scan is {scan!r}; allowed: strict skip")
-        flags = tuple(dict.fromkeys(("preemptive" if is_preemptive else scan, *flags)))
+        flags = tuple(dict.fromkeys(("preemptive" if is_preemptive else scan, *flags, *_OF_LISTS)))
         own = {parameter["name"] for parameter in parameters}
         added = _core.list_parameters(is_preemptive, scan == "strict")
         parameters += [bounded(entry) for entry in added if entry["name"] not in own]
+    elif kind == "scheduler" and getattr(seam, "takes_outages", False):
+        flags = (*flags, "outages")
     says = any(has_flag(flags, flag) for flag in ("clairvoyant", "estimate"))
     if kind in POLICY_KINDS and not says and _reads_times(seam):
         flags = (*flags, "clairvoyant")

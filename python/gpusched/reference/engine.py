@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from gpusched.reference.cluster import Cluster, Free, Network
 from gpusched.reference.model import (
@@ -87,11 +87,15 @@ def restart_rule(scheduler: Scheduler) -> str:
 
 @dataclass(frozen=True)
 class Change:
-    """A change to a replay at an instant: a cancelled job, or another scheduler."""
+    """A change to a replay at an instant: of a job of the queue, or another scheduler.
+
+    The job is cancelled, ``hold`` takes it out of the queue, ``release`` puts it back.
+    """
 
     at_us: int
     job: int | None = None
     scheduler: Scheduler | None = None
+    what: Literal["cancel", "hold", "release"] = "cancel"
 
 
 NEVER = -2
@@ -177,6 +181,8 @@ class Engine:
         self.array_limits = array_limits
         self.kill_invalid_depend = kill_invalid_depend
         self.on_hold: list[Active] = []  # arrived, not in the queue; by JobId
+        self.withheld: list[Active] = []  # taken out of the queue by a change; by time
+        self.put_back: list[Active] = []  # those that return at this instant
         self.check_holds()
         self.rates_changed = 0
         self.now = 0
@@ -378,7 +384,7 @@ class Engine:
 
     def end(self, job: Active, status: int) -> None:
         """End a job that holds no GPUs."""
-        for jobs in (self.active, self.on_hold):
+        for jobs in (self.active, self.on_hold, self.withheld):
             if job in jobs:
                 jobs.remove(job)
         job.status, job.ended = status, self.now
@@ -421,7 +427,7 @@ class Engine:
 
     def cancel(self, job: Active) -> bool:
         """Cancel a job unless it is over; whether it ran."""
-        if job not in self.active and job not in self.on_hold:
+        if not any(job in jobs for jobs in (self.active, self.on_hold, self.withheld)):
             return False
         self.end(job, CANCELLED)
         if not job.running:
@@ -445,7 +451,17 @@ class Engine:
         for job in killed:
             self.kill(job)
         changes = [change for change in self.changes if change.at_us == self.now]
-        jobs = [self.jobs[change.job] for change in changes if change.job is not None]
+        self.put_back = []
+        jobs = []
+        for change in changes:
+            if change.job is not None:
+                job = self.jobs[change.job]
+                jobs += [job] * (change.what == "cancel")
+                self.put_back = [one for one in self.put_back if one is not job]
+                self.put_back += [job] * (change.what == "release" and job in self.withheld)
+                if change.what == "hold" and job in self.active:
+                    self.active.remove(job)
+                    self.withheld.append(job)
         jobs += [job for job in self.jobs.values() if job.job.cancel_at_us == self.now]
         ended += [job for job in jobs if self.cancel(job)]
         return sorted(ended, key=lambda job: job.id)
@@ -495,7 +511,8 @@ class Engine:
     def has_turn(self, job: Active) -> bool:
         """Whether the array of a job may have one more task in the queue or running."""
         limit = None if job.job.array is None else self.array_limits[job.job.array]
-        return limit is None or sum(one.job.array == job.job.array for one in self.active) < limit
+        there = self.active + self.withheld
+        return limit is None or sum(one.job.array == job.job.array for one in there) < limit
 
     def release_held(self) -> list[Active]:
         """Put the held jobs into the queue whose time has come; return them.
@@ -510,7 +527,10 @@ class Engine:
                 job.eligible = NEVER
                 if self.kill_invalid_depend:
                     self.end(job, CANCELLED)
-        released = []
+        released = [job for job in self.put_back if job in self.withheld]
+        for job in released:
+            self.withheld.remove(job)
+            bisect.insort(self.active, job, key=lambda job: job.id)
         for job in list(self.on_hold):
             ready = self.ready_at(job)
             if ready is not None and ready <= self.now and self.has_turn(job):
@@ -519,7 +539,7 @@ class Engine:
                 self.on_hold.remove(job)
                 bisect.insort(self.active, job, key=lambda job: job.id)
                 released.append(job)
-        return released
+        return sorted(released, key=lambda job: job.id)
 
     @property
     def holds_due(self) -> list[int]:

@@ -15,6 +15,7 @@ from gpusched.base.registry import Registry, told
 from gpusched.base.replacing import replacing
 from gpusched.base.suggest import nearest
 from gpusched.model.cluster import Cluster
+from gpusched.model.outages import Outages
 from gpusched.schedules.schedule import FINISHED, REJECTED, Schedule, over_us
 from gpusched.traces.workload import Trace
 
@@ -26,6 +27,7 @@ class Exported(msgspec.Struct, frozen=True):
     cluster: Cluster
     schedule: Schedule
     intervals: Mapping[str, AnyArray]
+    outages: Outages | None = None
 
     @property
     def is_finished(self) -> Bool:

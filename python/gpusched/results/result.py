@@ -638,7 +638,7 @@ class Result:
         """
         from gpusched.results.format_registry import Exported, export
 
-        exported = Exported(self.trace, self.cluster, self.schedule, self.intervals)
+        exported = Exported(self.trace, self.cluster, self.schedule, self.intervals, self.outages)
         return export(exported, path, format, **options)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:

@@ -80,8 +80,7 @@ def goes_by_priority(result: RunLog) -> bool:
 
 def _looks_at_priorities(result: RunLog) -> bool:
     known = registered(*POLICY_KINDS).get(result.spec.policy.partition(":")[0])
-    # Who gives a scheduler of their own knows; an order is that of a list.
-    return known is None or known.kind == "order" or known.has("priorities")
+    return known is None or known.has("priorities")  # who gives an object of their own knows
 
 
 def _has_priorities(result: RunLog) -> bool:

@@ -448,3 +448,20 @@ def test_a_run_that_says_falsely_whether_it_saw_the_true_services_is_found(polic
         assert lie.audit(level=level).problems == [
             f"wrong claim: clairvoyant is {lie.clairvoyant}, expected {result.clairvoyant}"
         ]
+
+
+def test_a_job_was_held_only_if_it_waited():
+    jobs = gs.Trace.from_columns([0, 1, 2], [50, 10, 10], [2, 2, 2])
+    run = gs.Simulation(jobs, TWO, policy="fifo")
+    run.run_until(20)
+    run.hold(1)
+    run.run_until(22)
+    run.release(1)
+    run.run()
+    result = stored(run.result())
+    assert result.audit(level="decisions").ok
+    for job, from_s, until_s in ((1, 51, 55), (1, 0, 20), (2, 40, 61), (3, 20, 22)):
+        said = (f"job {job} was held at {from_s} s", f"job {job} was released at {until_s} s")
+        problems = with_schedule(result, warnings=said).audit().problems
+        assert f"wrong warning: job {job} was not held at {from_s * 1_000_000} us" in problems
+    assert not with_schedule(result, warnings=result.schedule.warnings[:1]).audit().ok

@@ -609,8 +609,66 @@ def test_a_job_that_is_held_and_released_is_eligible_then():
     assert run.result().audit().ok
     saved.run()
     assert saved.result().jobs.status.tolist()[2] == "unfinished"
-    with pytest.raises(ValueError, match="job: 0 is neither held nor still to arrive"):
+    with pytest.raises(ValueError, match="job: 0 is neither waiting, held nor still to arrive"):
         run.hold(0)
+    with pytest.raises(ValueError, match="job: 0 is neither held nor still to arrive"):
+        run.release(0)
+
+
+def four_in_line(policy: Any = "fifo") -> gs.Simulation:
+    """The second to fourth wait for the first, in this order."""
+    jobs = gs.Trace.from_columns([0, 1, 2, 3], [50, 10, 10, 10], [4, 4, 4, 4])
+    run = gs.Simulation(jobs, FOUR_GPUS, policy=policy)
+    run.run_until(20)
+    return run
+
+
+def test_a_job_that_waits_leaves_the_queue_and_returns_to_its_place(tmp_path):
+    told: list[tuple[int | None, float]] = []
+    run = four_in_line()
+    run.on("release", lambda event: told.append((event.job, event.time_s)))
+    run.hold(1)
+    assert (run.state.held.tolist(), run.state.waiting.tolist()) == ([1], [2, 3])
+    run.run_until(55)
+    run.save(tmp_path / "run.saved")
+    never = run.fork()
+    for each_run in (run, gs.resume(tmp_path / "run.saved")):
+        each_run.release(1)
+        each_run.run()
+        result = each_run.result()
+        assert result.jobs.start_s.tolist() == [0, 60, 50, 70]
+        assert list(result.warnings) == ["job 1 was held at 20 s", "job 1 was released at 55 s"]
+        assert result.audit(level="decisions").ok
+    assert told == [(1, 55)]
+    never.run()
+    assert list(never.result().warnings) == [
+        "job 1 was held at 20 s", "1 job stays held, the first is job 1: it is held for good"
+    ]  # fmt: skip
+    assert never.result().audit(level="decisions").ok
+
+
+def test_of_holds_and_releases_at_one_time_the_last_counts():
+    run = four_in_line()
+    for job in (1, 2, 3):
+        run.hold(job)
+        run.release(job)
+    run.hold(2)
+    run.cancel(3)
+    run.run_until(30)
+    assert run.state.held.tolist() == [2]
+    assert run.state.waiting.tolist() == [1]
+    run.release(2)
+    run.set(policy="sjf")
+    run.run()
+    assert run.result().jobs.status.tolist() == ["finished"] * 3 + ["cancelled"]
+    assert run.result().audit().ok
+
+
+def test_a_policy_that_cannot_do_without_a_waiting_job_holds_none():
+    run = four_in_line(Strict())
+    with pytest.raises(ValueError, match="hold: job 1 is waiting, and the policy cannot remove"):
+        run.hold(1)
+    assert run.state.waiting.tolist() == [1, 2, 3]
 
 
 def test_a_release_ends_a_later_eligible_time_but_no_dependency():

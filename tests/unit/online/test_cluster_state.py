@@ -405,11 +405,11 @@ def test_a_state_that_is_elsewhere_is_refused(now_s, rows, held, options, messag
         gs.decide(there, memory=first().memory, **{"policy": "conservative", **asked})
 
 
-def test_a_job_that_was_gone_does_not_come_back():
+def test_a_job_that_ran_and_was_gone_does_not_come_back():
     decision = gs.decide(
         state_of_three(9, [0], {0: 0}), policy="conservative", memory=first().memory
     )
-    with pytest.raises(ValueError, match="'job 1' had gone and must not return"):
+    with pytest.raises(ValueError, match="'job 1' ran, had gone and must not return"):
         gs.decide(state_of_three(10, [0, 1], {0: 0}), policy="conservative", memory=decision.memory)
 
 

@@ -31,6 +31,8 @@ def placement(**attributes: Any) -> type:
     return type("Own", (gs.Placement,), attributes)
 
 
+LISTS = ("outages", "priorities")
+"""What every order does in a list."""
 REGISTER = {
     order: gs.register_order,
     scheduler: gs.register_scheduler,
@@ -41,11 +43,17 @@ REGISTER = {
 @each(
     ("make", "attributes", "expected"),
     [
-        (order, {}, ("skip",)),
-        (order, {"scan": "strict"}, ("strict",)),
-        (order, {"preemptive": True}, ("preemptive",)),
-        (order, {"flags": ("clairvoyant", "deadlines")}, ("skip", "clairvoyant", "deadlines")),
+        (order, {}, ("skip", *LISTS)),
+        (order, {"scan": "strict"}, ("strict", *LISTS)),
+        (order, {"preemptive": True}, ("preemptive", *LISTS)),
+        (
+            order,
+            {"flags": ("clairvoyant", "deadlines")},
+            ("skip", "clairvoyant", "deadlines", *LISTS),
+        ),
         (scheduler, {}, ()),
+        (scheduler, {"takes_outages": True}, ("outages",)),
+        (scheduler, {"takes_outages": False, "flags": ("priorities",)}, ("priorities",)),
         (scheduler, {"flags": ["elastic", "preemptive", "elastic"]}, ("elastic", "preemptive")),
         (placement, {"flags": ("random", "scatters")}, ("random", "scatters")),
     ],

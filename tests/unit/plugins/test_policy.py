@@ -185,7 +185,7 @@ def test_a_registered_order_is_a_policy_like_any_other():
         "The widest gang first.",
         "Folklore.",
     )
-    assert info.flags == ("strict",)
+    assert info.flags == ("strict", "outages", "priorities")
     assert info.python_class is WidestFirst
     assert not info.is_native
     assert [parameter["name"] for parameter in info.parameters] == [

@@ -132,6 +132,33 @@ def test_a_timeline_is_what_the_trace_event_format_says(result, tmp_path, tracks
     assert told.keys() == METADATA.keys()
 
 
+def test_a_server_with_outages_has_a_track_of_each_kind(tmp_path):
+    jobs = gs.Trace.from_columns([0, 0], [50, 60], [4, 4])
+    outages = gs.Outages.from_columns(
+        [0, 0, 0, 1, 2, 2], [10, 15, 20, 30, 5, 900], [18, 25, 40, None, 6, 901],
+        ["fail", "fail", "drain", "maint", "fail", "fail"],
+    )  # fmt: skip
+    run = gs.simulate(jobs, gs.Cluster.uniform(3, 4), policy="fifo", outages=outages)
+    run.to_perfetto(tmp_path / "a.json")
+    events = json.loads((tmp_path / "a.json").read_text())["traceEvents"]
+    tracks = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    found = [
+        (e["pid"] - 1, tracks[e["pid"], e["tid"]], e["name"], e["ts"] / 1e6, e["dur"] / 1e6)
+        for e in events
+        if e.get("cname") == "grey"
+    ]
+    last_s = run.jobs.finish_s.max()
+    assert sorted(found) == [
+        (0, "outages: drain", "drain", 20, 20), (0, "outages: fail", "fail", 10, 15),
+        (1, "outages: maint", "maint", 30, last_s - 30), (2, "outages: fail", "fail", 5, 1),
+    ]  # fmt: skip
+    places = {e["tid"]: e["args"]["sort_index"] for e in events if e["name"] == "thread_sort_index"}
+    above = [tid for tid, place in places.items() if place < 0]
+    assert sorted({name for (_, tid), name in tracks.items() if tid in above}) == [
+        "outages: drain", "outages: fail", "outages: maint"
+    ]  # fmt: skip
+
+
 def test_names_from_the_trace_are_escaped(tmp_path):
     name = 'a"b\\c\n<é>'
     trace = gs.Trace.from_columns([0, 1], [5, 5], [1, 1], id=[name, "b"], user=[name, ""])

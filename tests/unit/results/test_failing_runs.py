@@ -173,11 +173,11 @@ def test_a_job_starts_until_maintenance_is_known():
 
 def test_known_maintenance_is_refused_where_a_policy_does_not_plan_around_it():
     trace = gs.Trace.from_columns([0], [40], [8])
-    with pytest.raises(ValueError, match=r"^known_s: policy=easy does not plan around maint"):
+    with pytest.raises(ValueError, match=r"^policy easy:depth=2 does not plan around maint"):
         gs.simulate(trace, PAIR, policy="easy:depth=2", outages=WINDOW)
     run = gs.Simulation(trace, PAIR, policy="fifo", outages=WINDOW)
     run.run_until(5)
-    with pytest.raises(ValueError, match="known_s: policy=easy does not plan around maintenance"):
+    with pytest.raises(ValueError, match="policy easy:depth=2 does not plan around maintenance"):
         run.set(policy="easy:depth=2")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray, Int64
 from gpusched.base.ticks import US_PER_S
+from gpusched.model.outages import ANY, KINDS, spans
 from gpusched.results.format_registry import Exported, ScheduleFormat, register_schedule_format
 
 if TYPE_CHECKING:
@@ -76,13 +77,15 @@ _COLOURS: Final = (
 # versions merge threads 0 and 1 of a process.
 _SERVERS_ROW: Final = 1
 _LANES_ROW: Final = 1
+_AFTER_LANES: Final = 1_000_000
 
 
 def write(exported: Exported, path: Path, *, tracks: str) -> list[str]:
     """Write a slice for every allocation: a process for each server, a thread for each lane.
 
     Complete events (``X``), with ``ts`` and ``dur`` in whole microseconds, and metadata events
-    (``M``) with names and order. No two slices of a thread overlap.
+    (``M``) with names and order. No two slices of a thread overlap. A server with outages has a
+    thread for each kind of them, above the others.
     """
     import polars as pl
 
@@ -115,8 +118,12 @@ def write(exported: Exported, path: Path, *, tracks: str) -> list[str]:
         lines.write_csv(
             file, include_header=False, quote_style="never", separator="\x1f", line_terminator=",\n"
         )
-        named = _names_of_tracks(exported, server, lane, is_per_gpu=tracks == "gpu")
-        file.write(",\n".join(json.dumps(event) for event in named).encode())
+        down = _outages(exported)
+        lanes = pl.DataFrame({"server": server, "lane": lane}).unique().rows()
+        used = {*lanes, *(place for place, _, _ in down)}
+        more = [_outage(*each) for each in down]
+        more += _names_of_tracks(exported, sorted(used), is_per_gpu=tracks == "gpu")
+        file.write(",\n".join(json.dumps(event) for event in more).encode())
         file.write(b"\n]}\n")
     num_left = int(np.count_nonzero((exported.over_us < 0) & ~exported.is_rejected))
     num_rejected = int(np.count_nonzero(exported.is_rejected))
@@ -176,13 +183,36 @@ def _by_gpu(rows: dict[str, AnyArray]) -> dict[str, AnyArray]:
     return {name: np.concatenate([part[name] for part in parts]) for name in rows}
 
 
-def _names_of_tracks(
-    exported: Exported, server: AnyArray, lane: Int64, *, is_per_gpu: bool
-) -> list[dict[str, Any]]:
-    import polars as pl
+def _outages(exported: Exported) -> list[tuple[tuple[int, int], int, int]]:
+    """Return the outages until the last interval: server and lane, begin and end."""
+    last_us = int(np.max(exported.intervals["end_us"], initial=0))
+    return [
+        ((server, kind - len(KINDS)), begin_us, min(end_us, last_us))
+        for kind in ANY
+        for server, begin_us, end_us in zip(
+            *(each.tolist() for each in spans(exported.cluster, exported.outages, [kind])),
+            strict=True,
+        )
+        if begin_us < last_us
+    ]
 
+
+def _outage(place: tuple[int, int], begin_us: int, end_us: int) -> dict[str, Any]:
+    server, lane = place
+    return {
+        "name": KINDS[lane], "ph": "X", "ts": begin_us, "dur": end_us - begin_us,
+        "pid": server + _SERVERS_ROW, "tid": _thread(lane), "cname": "grey", "args": {},
+    }  # fmt: skip
+
+
+def _thread(lane: int) -> int:
+    return lane + _LANES_ROW if lane >= 0 else -lane + _AFTER_LANES
+
+
+def _names_of_tracks(
+    exported: Exported, used: Sequence[tuple[int, int]], *, is_per_gpu: bool
+) -> list[dict[str, Any]]:
     cluster = exported.cluster
-    used = pl.DataFrame({"server": server, "lane": lane}).unique().sort("server", "lane").rows()
     events: list[dict[str, Any]] = []
     for of in sorted({place for place, _ in used}):
         name = str(cluster)
@@ -198,7 +228,8 @@ def _names_of_tracks(
         title = f"GPU {gpu}" if is_per_gpu else f"from GPU {gpu}"
         title += f" ({extra + 1})" if extra else ""
         title = f"row {place + 1}" if of < 0 else title
-        known = {"ph": "M", "pid": of + _SERVERS_ROW, "tid": place + _LANES_ROW}
+        title = f"outages: {KINDS[place]}" if place < 0 else title
+        known = {"ph": "M", "pid": of + _SERVERS_ROW, "tid": _thread(place)}
         events.append(known | {"name": "thread_name", "args": {"name": title}})
         events.append(known | {"name": "thread_sort_index", "args": {"sort_index": place}})
     nothing = {"ph": "M", "pid": _SERVERS_ROW, "name": "process_name"}
