@@ -94,6 +94,13 @@ def test_jobs_that_wait_for_a_server_that_is_never_back_are_unfinished():
         assert outcome.status[1] == (UNFINISHED if policy == "fifo" else FINISHED)
 
 
+def test_a_job_that_becomes_overdue_passes_one_that_waits_for_a_server_that_is_never_back():
+    jobs = [Job(0, 9, 2), Job(0, 5, 4)]
+    outcome = run(jobs, [2, 2], "sjf", Outage(1, 0), scan="strict", patience_s=7)
+    assert runs(outcome, 0) == [[7, 16]]
+    assert outcome.status == [FINISHED, UNFINISHED]
+
+
 def test_a_policy_with_an_epoch_decides_after_the_last_outage():
     outcome = run([Job(3, 4, 2)], [2], "srtf", Outage(0, 0, 2), epoch="period", period_s=5)
     assert runs(outcome, 0) == [[5, 9]]
