@@ -116,6 +116,7 @@ class Snapshot:
     failures: int = 0
     lost: int = 0
     written: int = 0
+    queued: int | None = None  # None: at its submission
 
 
 class Engine:
@@ -360,6 +361,7 @@ class Engine:
         if self.restart == "work":
             job.work += cost
         job.released = self.now
+        job.queued = self.now if job.job.requeue_back else job.queued
         job.failures += is_failure
         if is_failure and job.job.max_requeues is not None and job.failures > job.job.max_requeues:
             self.end(job, FAILED)
@@ -523,6 +525,7 @@ class Engine:
             job.start, job.released, job.preemptions = was.start, was.released, was.preemptions
             job.failures, job.lost, job.written = was.failures, was.lost, was.written
             job.held, job.paid = was.held, was.paid
+            job.queued = job.queued if was.queued is None else was.queued
             job.done = job.done_before = was.held - was.paid - was.lost - was.written
             job.work += getattr(self.scheduler, "overrun", 0) + was.added
             self.active.append(job)
