@@ -342,9 +342,9 @@ class Case(LoggedRun):
         return self.per_job(self.is_hit.astype(np.int64))
 
     def queue_us(self, job: Int64, at_us: Int64) -> Int64:
-        """Return when jobs were queued as of some instants of the log: with ``requeue_back`` anew.
+        """Return the queue times of jobs at some instants of the log.
 
-        With the JobId, this is the order of submission.
+        That is the submission or, with ``requeue_back``, the last hit by then.
         """
         queued_us, back = self.trace.submit_us[job], self.trace.requeue_back
         if back is None or not self.is_hit.any():
