@@ -431,6 +431,7 @@ void Executor::interrupt(std::uint32_t id, ServerId server, bool is_failure) {
   end_run(slot, true);
   finishes_->drop(id);
   state_->history_of(job).idle_since = state_->now();
+  state_->requeue(job);
   hit_.push_back(job);
   JobLosses& own = losses_[job];
   if (is_failure) ++own.failures;

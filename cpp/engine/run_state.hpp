@@ -33,6 +33,12 @@ class RunState final : public State {
   /// A waiting job is not in the queue until it is released.
   void hold(JobId job) noexcept { records_[job].phase = Phase::held; }
   void release(JobId job) noexcept { records_[job].phase = Phase::waiting; }
+  /// An outage has ended the run of a job.
+  void requeue(JobId job) {
+    if (!jobs_.requeues_back(job)) return;
+    queued_us_[job] = now_.count();
+    if (requeues_.empty() || requeues_.back() < now_) requeues_.push_back(now_);
+  }
   /// A waiting or held job will never run, or an ended one never again.
   void end(JobId job, Phase phase) noexcept { records_[job].phase = phase; }
   /// Visits the waiting jobs, in order.

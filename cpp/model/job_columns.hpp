@@ -194,7 +194,9 @@ inline constexpr ValueRange kGraphIndex{"an index into the graphs"};
          "Under a list policy the job goes before all of a higher one; default 0.")                \
   COLUMN(                                                                                          \
       stated_us, std::int64_t, "us", job, optional, kTimeLimit,                                    \
-      "A run may take so long and does not start if maintenance is known before; -1: not said.")
+      "A run may take so long and does not start if maintenance is known before; -1: not said.")   \
+  COLUMN(requeue_back, std::int32_t, "", job, optional, kFlag,                                     \
+         "1: once an outage has ended its run, it is queued as if submitted then; default 0.")
 
 enum class JobColumn : std::uint8_t {
 #define GPUSCHED_COLUMN(name, ...) name,

@@ -72,6 +72,11 @@ class JobTable {
   [[nodiscard]] int max_requeues(JobId job) const noexcept {
     return columns_.max_requeues.empty() ? -1 : columns_.max_requeues[job];
   }
+  /// Whether the job, once an outage has ended its run, is queued as if it were submitted then.
+  [[nodiscard]] bool requeues_back(JobId job) const noexcept {
+    return has_requeues_back() && columns_.requeue_back[job] != 0;
+  }
+  [[nodiscard]] bool has_requeues_back() const noexcept { return !columns_.requeue_back.empty(); }
   /// Whether a run may be ended, or take longer, by one of these.
   [[nodiscard]] bool has_limits() const noexcept {
     return !columns_.time_limit_us.empty() || !columns_.checkpoint_every_us.empty();

@@ -15,6 +15,7 @@
 #include "queueing/keyed_job.hpp"
 #include "queueing/placeable_classes.hpp"
 #include "queueing/running_index.hpp"
+#include "seams/order.hpp"
 #include "seams/scheduler.hpp"
 
 namespace gpusched {
@@ -144,7 +145,7 @@ class DeepBackfilling final : public Scheduler {
 
   /// In the order of the queue.
   [[nodiscard]] static KeyedJob queued(const State& state, JobId job) {
-    return {0, job, state.jobs().precedence(job)};
+    return {queue_key(state, job), job, state.jobs().precedence(job)};
   }
   /// In the order in which the jobs behind the reservations are tried.
   [[nodiscard]] KeyedJob keyed(const State& state, JobId job) const {

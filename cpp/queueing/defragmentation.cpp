@@ -131,10 +131,10 @@ bool Defragmentation::start(const State& state, Placement& placement, JobId job,
   if (has_failed_) return false;
   // In ticks and rounded up: the wait that is worth it.
   const Price wait = (plan.price() + request.gpus - 1) / request.gpus;
-  const Time submit = state.jobs().submit(job);
-  if (wait > (state.now() - submit).count()) {
+  const Time since = state.queue_time(job);
+  if (wait > (state.now() - since).count()) {
     has_failed_ = true;
-    if (wait < kMaxTicks - submit.count()) retry_ = submit + Time{static_cast<std::int64_t>(wait)};
+    if (wait < kMaxTicks - since.count()) retry_ = since + Time{static_cast<std::int64_t>(wait)};
     return false;
   }
   plan.carry_out(job, actions);

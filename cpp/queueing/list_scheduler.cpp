@@ -79,13 +79,15 @@ void ListScheduler::rerank(const State& state) { enqueue(state, drain()); }
 bool ListScheduler::withdraw(const State& state, JobId job) {
   std::vector<JobId> jobs = drain();
   std::erase(jobs, job);
-  waiting_.erase(job);
+  waiting_.erase(queued(state, job));
   enqueue(state, jobs);
   return true;
 }
 
 void ListScheduler::decide_guarded(const State& state, const Instant& instant, Actions& actions) {
-  if (patience_ > Time{0}) waiting_.insert(instant.arrived.begin(), instant.arrived.end());
+  if (patience_ > Time{0}) {
+    for (const JobId job : instant.arrived) waiting_.insert(queued(state, job));
+  }
   enqueue(state, instant.arrived);
   if (is_clocked_) rerank(state);
   defragmentation_.begin_decision();
@@ -113,8 +115,8 @@ void ListScheduler::decide_guarded(const State& state, const Instant& instant, A
   }
 }
 
-/// Jobs whose patience has ended are the first by JobId, as they were submitted first. Returns
-/// whether all of them have started.
+/// Jobs whose patience has ended are those that were queued first. Returns whether all of them have
+/// started.
 bool ListScheduler::start_overdue(const State& state, Actions& actions) {
   for (JobId job = first_waiting(state); job != kNoJob; job = first_waiting(state)) {
     if (end_of_patience(state, job) > state.now()) break;
@@ -134,10 +136,13 @@ bool ListScheduler::start_or_clear(const State& state, JobId job, Actions& actio
 }
 
 JobId ListScheduler::first_waiting(const State& state) {
-  while (!waiting_.empty() && !state.is_waiting(*waiting_.begin())) {
-    waiting_.erase(waiting_.begin());
+  for (; !waiting_.empty(); waiting_.erase(waiting_.begin())) {
+    const KeyedJob first = *waiting_.begin();
+    // A job that was requeued since is in the set once more.
+    const bool is_still = first.ordered_key == queued(state, first.job).ordered_key;
+    if (is_still && state.is_waiting(first.job)) return first.job;
   }
-  return waiting_.empty() ? kNoJob : *waiting_.begin();
+  return kNoJob;
 }
 
 void ListScheduler::decide(const State& state, const Instant& instant, Actions& actions) {

@@ -46,7 +46,10 @@ class ListScheduler final : public Scheduler {
   [[nodiscard]] bool start_overdue(const State& state, Actions& actions);
   bool start_or_clear(const State& state, JobId job, Actions& actions);
   [[nodiscard]] Time end_of_patience(const State& state, JobId job) const {
-    return state.jobs().submit(job) + patience_;
+    return state.queue_time(job) + patience_;
+  }
+  [[nodiscard]] static KeyedJob queued(const State& state, JobId job) {
+    return {queue_key(state, job), job};
   }
   bool try_start(const State& state, JobId job, Actions& actions);
 
@@ -59,8 +62,8 @@ class ListScheduler final : public Scheduler {
   std::uint64_t seed_ = 0;
   RunHeap<KeyedJob> line_;  // the waiting jobs when strict
   WaitingQueue queue_;      // and when skipping
-  // Where patience has an end the same by JobId, and some that have started since.
-  std::set<JobId> waiting_;
+  // Where patience has an end the same in the order of submission, and some that have started since.
+  std::set<KeyedJob> waiting_;
   PlaceableClasses placeable_;
   Defragmentation defragmentation_;
   Allocation allocation_;

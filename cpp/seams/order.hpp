@@ -168,6 +168,11 @@ constexpr double exact_key(std::int64_t number) noexcept {
   return number < 0 ? -size : size;
 }
 
+/// The order of submission as a key.
+inline double queue_key(const State& state, JobId job) noexcept {
+  return static_cast<double>(state.queue_number(job));
+}
+
 /// Comes after the key of any time of a run.
 inline constexpr double kLastKey = exact_key(kMaxTicks + 1);
 

@@ -130,6 +130,17 @@ class State {
     const JobHistory past = records_.history(job);
     return jobs_.service(job) + past.redo - (past.held - past.paid);
   }
+  /// The submission or, of a job that is requeued at the back, the last outage that ended its run.
+  [[nodiscard]] Time queue_time(JobId job) const noexcept {
+    return jobs_.has_requeues_back() ? Time{queued_us_[job]} : jobs_.submit(job);
+  }
+  /// How often jobs had been requeued by then. With the JobId it gives the order of submission: jobs
+  /// that came between two such instants, or with the first, have higher ids than those requeued.
+  [[nodiscard]] std::size_t queue_number(JobId job) const noexcept {
+    if (requeues_.empty()) return 0;
+    const auto after = std::upper_bound(requeues_.begin(), requeues_.end(), queue_time(job));
+    return static_cast<std::size_t>(after - requeues_.begin());
+  }
   /// Time with GPUs so far, restart costs left out.
   [[nodiscard]] Time attained(JobId job) const noexcept {
     const JobHistory past = records_.history(job);
@@ -180,6 +191,9 @@ class State {
         records_(jobs.num_jobs()),
         progress_(speed.is_fixed() ? 0 : jobs.num_jobs()),
         run_id_(next_run_id()) {
+    if (jobs.has_requeues_back()) {
+      queued_us_.assign(jobs.columns().submit_us.begin(), jobs.columns().submit_us.end());
+    }
     if (pooled) {
       up_.assign(1, num_up_);
     } else {
@@ -196,6 +210,8 @@ class State {
         occupancy_(other.occupancy_),
         up_(other.up_),
         num_up_(other.num_up_),
+        queued_us_(other.queued_us_),
+        requeues_(other.requeues_),
         records_(other.records_, other.num_arrived_, other.jobs_.num_jobs()),
         progress_(other.progress_),
         slots_(other.slots_),
@@ -213,6 +229,8 @@ class State {
   Occupancy occupancy_;
   std::vector<std::int64_t> up_;
   std::int64_t num_up_;
+  std::vector<std::int64_t> queued_us_;  // queue times; empty if no job is requeued at the back
+  std::vector<Time> requeues_;           // the instants at which jobs were, ascending
   JobRecords records_;
   std::vector<JobProgress> progress_;
   std::vector<Slot> slots_;

@@ -33,6 +33,7 @@ USERS = {
     "python/gpusched/results/holds.py": "why jobs were held, by their conditions",
     "python/gpusched/specs/case.py": "what a run tells of a job beside its columns",
     "python/gpusched/testing/cases.py": "what a failing case is written with",
+    "python/gpusched/testing/strategies.py": "draws jobs that may have them",
     "python/gpusched/traces/dependencies.py": "what holds jobs back, as numbers",
     "python/gpusched/traces/job_columns.py": "what each is in a trace, in our units",
     "python/gpusched/traces/model_columns.py": "makes the columns of models",

@@ -38,13 +38,14 @@ GOOD: dict[str, list[Any]] = {
     },
     "cancel_at_s": [3, 4, 5],
     "gpu_types": ["A", "A|B", ""],
+    "requeue_back": [1, 0, 1],
 }
 SECONDS = tuple(column for column in NUMERIC if column.endswith("_s"))
 MAY_MISS = (
     "estimate_s", "predicted_s", "source_wait_s", "gpu_share", "cpu", "memory_gib", "deadline_s",
     "value", "min_gpus", "max_gpus", "time_limit_s", "eligible_s", "priority", "gpus_per_node",
     "checkpoint_every_s", "checkpoint_write_s", "max_requeues", "cancel_at_s", "array_limit",
-    "nice",
+    "nice", "requeue_back",
 )  # fmt: skip
 
 Container = Callable[[list[Any]], Any]

@@ -70,6 +70,7 @@ def honest() -> dict[str, gs.Result]:
         checkpoint_every_s=np.where(np.arange(len(plain)) % 2, np.nan, 60),
         checkpoint_write_s=np.where(np.arange(len(plain)) % 2, 0, 5),
         max_requeues=np.arange(len(plain)) % 3,
+        requeue_back=np.arange(len(plain)) % 2,
     )
     outages = gs.generate_outages(
         cluster(), until_s=plain.submit_s[-1], mtbf_s=8_000, repair_s=2_000, seed=1

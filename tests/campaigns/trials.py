@@ -192,6 +192,7 @@ FRAILTIES = (
     "checkpoint_write_us", "checkpoint_every_us", "max_requeues", "time_limit_us", "checkpoint_us",
     "restart_us", "allowed", "estimate_us", "cpu_milli", "memory_mib", "eligible_us",
     "cancel_at_us", "dependencies", "dependency_any", "array", "exit_failed", "precedence",
+    "requeue_back",
 )  # fmt: skip
 
 

@@ -60,13 +60,17 @@ def test_options_are_columns_of_all_jobs(gpusched_json, jobs_csv):
     made = gpusched_json(
         "run", jobs_csv, "-p", "fifo", "--servers", 4, *DRAWN, "--checkpoint-every", "30m",
         "--checkpoint-write", "10s", "--max-requeues", 2, "--time-limit", "24h",
+        "--requeue", "back",
     )  # fmt: skip
     trace = gs.read_trace(jobs_csv).with_columns(
-        checkpoint_every_s=1800, checkpoint_write_s=10, max_requeues=2, time_limit_s=86_400
-    )
+        checkpoint_every_s=1800, checkpoint_write_s=10, max_requeues=2, time_limit_s=86_400,
+        requeue_back=1,
+    )  # fmt: skip
     outages = drawn_for(trace, CLUSTER, 2 * 86_400, 28_800)
     expected = gs.simulate(trace, CLUSTER, policy="fifo", outages=outages)
     assert made["result"]["digest"] == expected.digest
+    same = gs.simulate(trace.with_columns(requeue_back=0), CLUSTER, policy="fifo", outages=outages)
+    assert same.digest != expected.digest
 
 
 def test_a_time_limit_is_for_jobs_without_their_own(gpusched_json, tmp_path):
@@ -113,6 +117,7 @@ def test_compared_over_seeds_each_run_draws_its_failures(gpusched, gpusched_json
         (("--outages", "none.csv"), "none.csv"),
         (("--time-limit", 0), "--time-limit: 0.0 must be positive"),
         (("--checkpoint-every", 0), "--checkpoint-every: 0.0 must be positive"),
+        (("--requeue", "front"), "'front' must be same or back"),
         (("--checkpoint-write", "10s"), "--checkpoint-write: 10.0 needs a checkpoint_every_s"),
         (("--outages", "outages.csv", "--servers", 2), "unknown server 2; the last one is 1"),
     ],
@@ -186,6 +191,7 @@ def test_a_repair_alone_changes_nothing(gpusched, jobs_csv):
         (("--change", "mtbf=0"), "change mtbf=0: must be a time above 0"),
         (("--change", "max-requeues=-1"), "change max_requeues=-1: must be a number of at least 0"),
         (("--change", "checkpoint-write=5"), "needs a checkpoint_every_s"),
+        (("--change", "requeue=front"), "change requeue=front: 'front' must be same or back"),
     ):
         refused = gpusched(*asked, *more)
         assert refused.exit_code == 2

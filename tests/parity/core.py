@@ -51,6 +51,8 @@ def make_trace(jobs: Sequence[Job], array_limits: Sequence[int | None] = ()) -> 
         optional["max_requeues"] = [
             float("nan") if job.max_requeues is None else float(job.max_requeues) for job in jobs
         ]
+    if any(job.requeue_back for job in jobs):
+        optional["requeue_back"] = [int(job.requeue_back) for job in jobs]
     if any(job.checkpoint_us for job in jobs):
         optional["checkpoint_s"] = seconds(job.checkpoint_us for job in jobs)
     if any(job.restart_us for job in jobs):

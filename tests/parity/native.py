@@ -64,9 +64,10 @@ def job_table(
 
 
 def rank_columns(jobs: Sequence[Job]) -> dict[str, np.ndarray]:
-    """Return who goes first; nothing if all jobs are alike."""
-    ranks = [job.precedence for job in jobs]
-    return {"precedence": np.array(ranks, np.int32)} if len({*ranks}) > 1 else {}
+    """Return who goes first, and who to the back when hit; nothing where none does."""
+    names = ("precedence", "requeue_back")
+    columns = {name: [getattr(job, name) for job in jobs] for name in names}
+    return {name: np.array(ranks, np.int32) for name, ranks in columns.items() if any(ranks)}
 
 
 def hold_columns(jobs: Sequence[Job], array_limits: Sequence[int | None]) -> dict[str, np.ndarray]:

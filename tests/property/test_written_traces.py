@@ -53,6 +53,8 @@ def one(column: JobColumn, job: dict[str, Any]) -> st.SearchStrategy[Any]:
         return found if column.infinite is None else found | st.just(float("inf"))
     if column.name == "gpus_per_node":
         return st.sampled_from([0, 1, gpus])
+    if column.name == "requeue_back":
+        return st.integers(0, 1)
     if column.kind == "whole":
         low, high = {"min_gpus": (1, gpus), "max_gpus": (gpus, 2**31 - 2)}.get(column.name, (1, 9))
         return st.integers(low, high)

@@ -39,6 +39,7 @@ def frail(source: Source, job: Job, scale: str, *, writes: bool) -> Job:
     pools = {
         "checkpoint_every_us": OF_AGES if is_long else PERIODS,
         "max_requeues": (0, 1, 2, 3),
+        "requeue_back": (True,),
         "time_limit_us": OF_AGES if is_long else LONGEST,
     }
     given = some_of(source, pools)

@@ -58,6 +58,8 @@ def trace_of(jobs: Sequence[Job], **columns: Any) -> Trace:
         arguments["max_requeues"] = [
             np.nan if job.max_requeues is None else job.max_requeues for job in jobs
         ]
+    if any(job.requeue_back for job in jobs):
+        arguments["requeue_back"] = [int(job.requeue_back) for job in jobs]
     profiles = list({id(job.profile): job.profile for job in jobs if job.profile}.values())
     if profiles:
         arguments["profiles"] = [

@@ -5,8 +5,8 @@
 namespace gpusched {
 namespace fixed_keys {
 
-// The key of each order, by its name. None changes after arrival.
-double fifo(const QueueView& view, JobId job) { return key_of(view.submit(job)); }
+// The key of each order, by its name. None changes while a job waits.
+double fifo(const QueueView& view, JobId job) { return queue_key(view.state(), job); }
 double random(const QueueView& view, JobId job) {
   return to_unit(draw(view.seed(), Stream::order, job, 0));
 }

@@ -44,7 +44,7 @@ class DiscreteLas final : public Order {
     if (notes_decision(view) && lines_up_) line_up(view, jobs);
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       promote_starved(view, jobs[i]);
-      key[i] = exact_key(place_of(jobs[i], queue_of(work(view, jobs[i]))));
+      key[i] = exact_key(place_of(view, jobs[i], queue_of(work(view, jobs[i]))));
     }
   }
 
@@ -54,7 +54,7 @@ class DiscreteLas final : public Order {
     promote_starved(view, job);
     const std::size_t queue = queue_of(work(view, job));
     const bool is_joining = lines_up_ && stand(view.state(), job, queue);
-    const std::int64_t place = place_of(job, queue);
+    const std::int64_t place = place_of(view, job, queue);
     if (is_joining) return {place};  // until the decision ends
     if (!view.state().is_running(job)) return {.value = place, .until = starves_at(view, job)};
     return {.value = place, .until = is_floored_ ? watch(view, job) : sinks_at(view, job)};
@@ -126,13 +126,13 @@ class DiscreteLas final : public Order {
   }
 
   /// The job's queue, and where it comes in it before JobIds are compared.
-  [[nodiscard]] std::int64_t place_of(JobId job, std::size_t queue) {
-    return static_cast<std::int64_t>(queue << entry_bits_ | entry(job, queue));
+  [[nodiscard]] std::int64_t place_of(const QueueView& view, JobId job, std::size_t queue) {
+    return static_cast<std::int64_t>(queue << entry_bits_ | entry(view.state(), job, queue));
   }
 
   /// Where the job comes in its queue, before JobIds are compared.
-  [[nodiscard]] std::uint64_t entry(JobId job, std::size_t queue) {
-    if (!by_entry_ && !lines_up_) return 0;
+  [[nodiscard]] std::uint64_t entry(const State& state, JobId job, std::size_t queue) {
+    if (!by_entry_ && !lines_up_) return state.queue_number(job);
     Seen& seen = seen_[job];
     if (lines_up_) return seen.entry;
     if (seen.entry == 0 || seen.queue != queue) {

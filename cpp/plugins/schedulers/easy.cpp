@@ -29,7 +29,9 @@ class Easy final : public Scheduler {
   }
 
   void begin(const Setup& setup) override {
-    if (rule_.depth > 1 || rule_.shortest_first || setup.state.jobs().has_precedences() ||
+    const JobTable& jobs = setup.state.jobs();
+    const bool is_by_id = !jobs.has_precedences() && !jobs.has_requeues_back();
+    if (rule_.depth > 1 || rule_.shortest_first || !is_by_id ||
         setup.placement.windows() != nullptr) {
       deep_.emplace(rule_);
       deep_->begin(setup);
@@ -37,7 +39,7 @@ class Easy final : public Scheduler {
     }
     placement_ = &setup.placement;
     is_pooled_ = placement_->is_pooled();
-    line_.begin(setup.state.jobs(), setup.state.classes());
+    line_.begin(jobs, setup.state.classes());
     reserved_for_ = refused_ = kNoJob;
     is_settled_ = false;
     placeable_.begin(setup, line_.heads());
@@ -194,7 +196,8 @@ class Easy final : public Scheduler {
   }
 
   BackfillRule rule_;
-  std::optional<DeepBackfilling> deep_;  // with another rule, precedences or known maintenance
+  // With another rule, another order than by JobId, or where maintenance is known ahead.
+  std::optional<DeepBackfilling> deep_;
   Ref<Placement> placement_;
   bool is_pooled_ = false;
   BackfillWalk line_;

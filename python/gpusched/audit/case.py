@@ -341,6 +341,23 @@ class Case(LoggedRun):
         """How often failures and maintenance hit each job of the trace."""
         return self.per_job(self.is_hit.astype(np.int64))
 
+    def queue_us(self, job: Int64, at_us: Int64) -> Int64:
+        """Return the queue times of jobs at some instants of the log.
+
+        That is the submission or, with ``requeue_back``, the last hit by then.
+        """
+        queued_us, back = self.trace.submit_us[job], self.trace.requeue_back
+        if back is None or not self.is_hit.any():
+            return queued_us
+        hit = np.flatnonzero(self.is_hit & (back > 0)[self.job])
+        if not len(hit):
+            return queued_us
+        size = len(self.moments.us)
+        hits, end_us = self.job[hit], self.end_us[hit]
+        order = hits * size + self.moments.before(end_us)
+        last = np.searchsorted(order, job * size + self.moments.before(at_us), side="right") - 1
+        return np.where((last >= 0) & (hits[last] == job), end_us[last], queued_us)
+
     @kept
     def progress(self) -> Progress:
         """The work of each interval at a fixed speed."""

@@ -139,6 +139,7 @@ def _snapshot(case: Case, course: Course, at_us: int) -> dict[int, Snapshot]:
     np.maximum.at(released, case.job[past], case.end_us[past])
     now = np.flatnonzero((case.start_us <= at_us) & (at_us < case.end_us))
     interval = dict(zip(case.job[now].tolist(), now.tolist(), strict=True))
+    queued_us = case.queue_us(np.arange(case.num_jobs), np.full(case.num_jobs, at_us))
     ends = np.append(case.first[1:], len(case.rows["job"]))
     snapshot, in_pool = {}, 0
     for job in np.flatnonzero(is_there).tolist():
@@ -155,6 +156,7 @@ def _snapshot(case: Case, course: Course, at_us: int) -> dict[int, Snapshot]:
         snapshot[job] = Snapshot(
             start if 0 <= start <= at_us else -1, held[job], paid[job], added[job], times[job],
             int(released[job]), since, allocation, failures[job], lost[job], written[job],
+            int(queued_us[job]),
         )  # fmt: skip
     return snapshot
 

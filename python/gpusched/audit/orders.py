@@ -61,7 +61,7 @@ class Order:
 
     @property
     def head_first(self) -> bool:
-        """Whether the first job by precedence and submit starts whenever it can be placed."""
+        """Whether the first job by precedence and submission starts whenever it can be placed."""
         return self.name in HEAD_FIRST and getattr(self.scheduler, "strict", True)
 
     @property
@@ -280,14 +280,14 @@ class Waits:
 
     @classmethod
     def ahead(cls, case: Case, course: Course) -> Waits:
-        """Return the waits of the first job by precedence and submit.
+        """Return the waits of the first job by precedence and submission.
 
         Each lasts until the job starts, was cancelled, or ever.
         """
         if case.precedence is not None:
-            return cls._of_first(cls.behind(case, course), case.precedence)
+            return cls._of_first(case, cls.behind(case, course), case.precedence)
         if case.is_hit.any() or case.has_holds:  # who is held stands in nobody's way
-            return cls._of_first(cls.behind(case, course), np.zeros(case.num_jobs, np.int64))
+            return cls._of_first(case, cls.behind(case, course), np.zeros(case.num_jobs, np.int64))
         jobs, at_us = course.taken_back(case)
         left_us = np.where(case.has_run | case.rejected, case.first_start_us, NEVER_US)
         left_us[jobs] = np.where(case.has_run[jobs], left_us[jobs], at_us)
@@ -299,22 +299,24 @@ class Waits:
         return self.of(self.from_us < self.until_us)
 
     @classmethod
-    def _of_first(cls, waits: Waits, precedence: Int64) -> Waits:
+    def _of_first(cls, case: Case, waits: Waits, precedence: Int64) -> Waits:
         """Return the parts of the waits in which no job before it waits."""
         firsts: list[tuple[int, int, int]] = []
-        line: list[tuple[int, int, int]] = []  # (precedence, job, until) of those that wait
-        coming = sorted(zip(*(c.tolist() for c in vars(waits).values()), strict=True), key=_FROM_US)
+        line: list[tuple[int, int, int, int]] = []  # (precedence, queued, job, until)
+        queued_us = case.queue_us(waits.job, waits.from_us)
+        columns = (*vars(waits).values(), queued_us)
+        coming = sorted(zip(*(c.tolist() for c in columns), strict=True), key=_FROM_US)
         instants = np.unique(np.concatenate((waits.from_us, waits.until_us))).tolist()
         place = 0
         for begin_us, end_us in pairwise(instants):
             while place < len(coming) and coming[place][1] == begin_us:
-                job, _, until_us = coming[place]
-                heappush(line, (int(precedence[job]), job, until_us))
+                job, _, until_us, since_us = coming[place]
+                heappush(line, (int(precedence[job]), since_us, job, until_us))
                 place += 1
-            while line and line[0][2] <= begin_us:
+            while line and line[0][3] <= begin_us:
                 heappop(line)
             if line:
-                firsts.append((line[0][1], begin_us, end_us))
+                firsts.append((line[0][2], begin_us, end_us))
         return cls(*np.array(firsts, np.int64).reshape(-1, 3).T)
 
 

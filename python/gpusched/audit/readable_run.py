@@ -58,7 +58,7 @@ def jobs_of(
     for name in (
         "submit_us", "service_us", "gpus", "weight", "checkpoint_us", "restart_us", "share_milli",
         "cpu_milli", "memory_mib", "value", "min_gpus", "gpus_per_node", "checkpoint_every_us",
-        "checkpoint_write_us",
+        "checkpoint_write_us", "requeue_back",
     ):  # fmt: skip
         add(name, getattr(trace, name))
     for name in ("estimate_us", "deadline_us", "time_limit_us", "max_requeues"):

@@ -109,11 +109,15 @@ def _queue(case: Case, scheduler: Any) -> Keys:
         return None
     gpu_time = case.trace.gpus[case.job] * _attained_us(case)
     queue = np.searchsorted(np.array(scheduler.limits), gpu_time, side="right")
-    return queue, case.trace.submit_us[case.job]
+    return queue, *_turn(case, scheduler)
+
+
+def _turn(case: Case, scheduler: Any) -> tuple[Int64, ...]:
+    return (case.queue_us(case.job, case.start_us),)
 
 
 ORDERS: Final[dict[str, Key | None]] = {
-    "fifo": _of_job(lambda case: case.trace.submit_us),
+    "fifo": _turn,
     "sjf": _of_job(lambda case: case.predicted_us),
     "sgf": _of_job(lambda case: case.trace.gpus.astype(np.int64)),
     "swf": _of_job(_gpu_time),
@@ -133,7 +137,7 @@ ORDERS: Final[dict[str, Key | None]] = {
 """Policies whose queues are documented as keys."""
 
 HEAD_FIRST: Final = ("fifo", "easy")
-"""Policies whose first job by submit starts whenever it can be placed."""
+"""Policies whose first job by submission starts whenever it can be placed."""
 
 TAKES_ANY: Final = frozenset({
     "best-fit", "count", "first-fit", "heavy-edge", "lwf", "random", "spread", "topology",

@@ -39,6 +39,19 @@ def seconds_of(text: str | float) -> float:
         raise ValueError(f"{text!r} must be a time such as 90, 90s, 15m, 1.5h or 1d") from None
 
 
+def requeue_back_of(rule: str) -> int:
+    """Return the value of the column requeue_back for ``same`` or ``back``.
+
+    Raises
+    ------
+    ValueError
+        If it is neither.
+    """
+    if rule not in ("same", "back"):
+        raise ValueError(f"{rule!r} must be same or back")
+    return int(rule == "back")
+
+
 def share_of(text: str | float) -> float:
     """Read a share: ``0.9`` or ``90%``.
 

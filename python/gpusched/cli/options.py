@@ -24,7 +24,7 @@ from gpusched.base.defaults import GPUS_PER_SERVER, MAX_LOAD, NUM_SERVERS, REPAI
 from gpusched.base.replacing import check_folder, check_target, refuse_inputs
 from gpusched.base.suggest import nearest
 from gpusched.base.tables import FORMATS
-from gpusched.base.units import seconds_of, share_of
+from gpusched.base.units import requeue_back_of, seconds_of, share_of
 from gpusched.cli.console import TEXT, printing
 
 if TYPE_CHECKING:
@@ -223,6 +223,12 @@ class WorkloadOptions:
         "Failures of servers after which a job waits again; the next one ends it. Replaces the "
         "column max_requeues. Default: as in TRACE; no limit without the column.", min=0,
     )  # fmt: skip
+    requeue: int | None = in_panel(
+        WORKLOAD, "same|back", None,
+        "Whether an interrupted job keeps its place in the queue, or goes to its back, as under "
+        "Slurm. Replaces the column requeue_back. Default: as in TRACE; same without the column.",
+        parser=requeue_back_of,
+    )  # fmt: skip
     profiles: str | None = in_panel(
         WORKLOAD, f"FILE|{ZOO}", None,
         "Profiles (the cost of an iteration) in TOML or JSON, or the built-in ones. A job has the "
@@ -284,6 +290,7 @@ class WorkloadOptions:
             "checkpoint_every_s": self.checkpoint_every,
             "checkpoint_write_s": self.checkpoint_write,
             "max_requeues": self.max_requeues,
+            "requeue_back": self.requeue,
         }
 
     @property
@@ -311,7 +318,7 @@ class WorkloadOptions:
         return ""
 
 
-LIMITS: Final = ("time_limit", "checkpoint_every", "checkpoint_write", "max_requeues")
+LIMITS: Final = ("time_limit", "checkpoint_every", "checkpoint_write", "max_requeues", "requeue")
 TraceOptions = Annotated[
     WorkloadOptions,
     without(

@@ -55,8 +55,8 @@ def whatif(
         "[bold]gpus-per-server[/]=12, +4, -4 or +10%; [bold]load[/]=0.9, or a factor "
         "such as *1.2 or +20%; [bold]estimates[/]=exact, or a factor; [bold]restart[/]=60s, "
         "the restart cost; [bold]mtbf[/]=30d, failures of servers, and [bold]repair[/]=4h; "
-        "[bold]time-limit[/]=24h, [bold]checkpoint-every[/]=30m, [bold]checkpoint-write[/]=10s "
-        "and [bold]max-requeues[/]=3 of all jobs. May be repeated.",
+        "[bold]time-limit[/]=24h, [bold]checkpoint-every[/]=30m, [bold]checkpoint-write[/]=10s, "
+        "[bold]max-requeues[/]=3 and [bold]requeue[/]=back of all jobs. May be repeated.",
     ),
     *,
     workload: Annotated[WorkloadOptions, without("load")],

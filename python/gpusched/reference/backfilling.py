@@ -107,7 +107,7 @@ class Reservations:
 
 
 class Easy(NonPreemptive):
-    """Jobs wait by precedence and JobId; later ones start now if they delay no reservation.
+    """Jobs wait by precedence and submission; later ones start now if they delay no reservation.
 
     Ends are those of the estimates.
     """
@@ -131,7 +131,7 @@ class Easy(NonPreemptive):
 
     def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
         """Start heads, reserve for the first waiting jobs, backfill."""
-        queue = sorted(engine.waiting, key=lambda job: (job.job.precedence, job.id))
+        queue = sorted(engine.waiting, key=lambda job: (job.job.precedence, job.queued, job.id))
         promises: list[HeadReservation] = []
         deep = Reservations(self.margin)
         depth = self.params["depth"]

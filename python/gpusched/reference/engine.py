@@ -120,6 +120,7 @@ class Snapshot:
     failures: int = 0
     lost: int = 0
     written: int = 0
+    queued: int | None = None  # None: at its submission
 
 
 class Engine:
@@ -378,6 +379,7 @@ class Engine:
         if self.restart == "work":
             job.work += cost
         job.released = self.now
+        job.queued = self.now if job.job.requeue_back else job.queued
         job.failures += is_failure
         if is_failure and job.job.max_requeues is not None and job.failures > job.job.max_requeues:
             self.end(job, FAILED)
@@ -555,6 +557,7 @@ class Engine:
             job.start, job.released, job.preemptions = was.start, was.released, was.preemptions
             job.failures, job.lost, job.written = was.failures, was.lost, was.written
             job.held, job.paid = was.held, was.paid
+            job.queued = job.queued if was.queued is None else was.queued
             job.done = job.done_before = was.held - was.paid - was.lost - was.written
             job.work += getattr(self.scheduler, "overrun", 0) + was.added
             self.active.append(job)
@@ -621,7 +624,8 @@ class Engine:
             assert wake is None or wake > self.now
             is_idle = is_due and not was_running and not self.holding
             due = [*future, *self.changes, *self.outages_due, *self.holds_due]
-            if self.has_outages and is_idle and not due:
+            may_end = not getattr(self.scheduler, "patience", 0)  # its timers are few
+            if self.has_outages and is_idle and may_end and not due:
                 return self.outcome()  # whatever waits, waits for a server that is never back
         raise RuntimeError(f"no end after {self.max_instants} instants")
 

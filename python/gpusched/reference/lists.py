@@ -33,7 +33,7 @@ class NonPreemptive:
 class ListScheduler(NonPreemptive):
     """Walk the queue by precedence and key; strict stops at the first job that does not fit.
 
-    Jobs submitted ``patience_s`` ago or earlier go first, by submission, and no job passes them.
+    Jobs queued ``patience_s`` ago or earlier go first, in that order, and no job passes them.
     With ``defrag="blocked"`` running jobs move where that makes room.
     """
 
@@ -51,13 +51,13 @@ class ListScheduler(NonPreemptive):
 
     def is_overdue(self, engine: Engine, job: Active) -> bool:
         """Whether the job has waited for so long that it goes first."""
-        return self.patience > 0 and job.job.submit_us + self.patience <= engine.now
+        return self.patience > 0 and job.queued + self.patience <= engine.now
 
     def wake(self, engine: Engine) -> int | None:
         """Return when the next waiting job goes first, or running jobs are worth to be moved."""
         times = [] if self.retry is None else [self.retry]
         if self.patience > 0 and not any(self.is_overdue(engine, job) for job in engine.waiting):
-            times += [job.job.submit_us + self.patience for job in engine.waiting]
+            times += [job.queued + self.patience for job in engine.waiting]
         return min(times, default=None)
 
     def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
@@ -69,7 +69,7 @@ class ListScheduler(NonPreemptive):
         rank = self.key
         queue.sort(key=lambda job: (job.job.precedence, rank(job, engine.now, engine.seed), job.id))
         overdue = [job for job in queue if self.is_overdue(engine, job)]
-        overdue.sort(key=lambda job: job.id)
+        overdue.sort(key=lambda job: (job.queued, job.id))
         for job in overdue + [job for job in queue if job not in overdue]:
             allocation = engine.place(job)
             if allocation is not None:
@@ -92,7 +92,7 @@ class ListScheduler(NonPreemptive):
             return False
         room, moves = plan
         price = sum(one.gpus * self.cost(one.job, one.gpus) for one, _ in moves)
-        worth = job.job.submit_us - (-price // job.gpus)
+        worth = job.queued - (-price // job.gpus)
         if worth > engine.now:
             self.retry = worth if worth < MAX_HORIZON_US else None
             return False
@@ -388,7 +388,7 @@ class DiscretisedLas(Preemptive):
                     moved.append(job.id)
                 self.seen[job.id] = queue
                 self.entry[job.id] = now
-            inside = self.entry[job.id] if by_entry else job.job.submit_us
+            inside = self.entry[job.id] if by_entry else job.queued
             keys[job.id] = (queue, inside, job.id)
         if self.params["inside"] == "running":
             self.line_up(engine, moved)

@@ -119,7 +119,8 @@ class Job:
 
     A run writes a checkpoint after each ``checkpoint_every_us`` of work (0: none), which takes
     ``checkpoint_write_us``. ``max_requeues`` is the number of failures after which the job runs
-    again (None: any), ``time_limit_us`` the longest run.
+    again (None: any), ``time_limit_us`` the longest run. With ``requeue_back`` a job that an outage
+    hits is queued as if it were submitted then.
 
     A job is not in the queue before ``eligible_us`` (:data:`HELD`: never) and before all of its
     ``dependencies`` are met, or one of them with ``dependency_any``; ``array`` is the array of
@@ -161,6 +162,7 @@ class Job:
     cancel_at_us: int | None = None
     exit_failed: bool = False
     precedence: int = 0
+    requeue_back: bool = False
 
     @property
     def may_be_held(self) -> bool:
@@ -257,6 +259,7 @@ class Active:
     since: int = -1
     pending: int = 0
     released: int = -1
+    queued: int = field(init=False)  # place in the order of submission, before the JobId
     eligible: int = -1
     start: int = -1
     finish: int = -1
@@ -280,6 +283,7 @@ class Active:
     def __post_init__(self) -> None:
         job = self.job
         self.gpus, self.service, self.work = job.gpus, job.service_us, job.service_us
+        self.queued = job.submit_us
         self.predicted = max(1, self.service if job.predicted_us is None else job.predicted_us)
         self.estimate = self.predicted if job.estimate_us is None else max(1, job.estimate_us)
         self.is_share = job.share_milli < WHOLE

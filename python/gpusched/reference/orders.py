@@ -14,7 +14,7 @@ Key = Callable[[Active, int, int], float]
 
 def fifo(job: Active, now: int, seed: int) -> float:
     """First come, first served."""
-    return job.job.submit_us
+    return job.queued
 
 
 def sjf(job: Active, now: int, seed: int) -> float:

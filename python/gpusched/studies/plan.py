@@ -843,4 +843,5 @@ def _with_models(trace: Trace, entry: StudyTrace, seed: int) -> Trace:
         checkpoint_every_s=entry.checkpoint_every_s,
         checkpoint_write_s=entry.checkpoint_write_s,
         max_requeues=entry.max_requeues,
+        requeue_back=entry.requeue_back,
     )

@@ -149,7 +149,7 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         deadlines have their own.
     restart_s
         Cost of each resume of each job, seconds, as in the column of that name.
-    time_limit_s, checkpoint_every_s, checkpoint_write_s, max_requeues
+    time_limit_s, checkpoint_every_s, checkpoint_write_s, max_requeues, requeue_back
         Value of these columns for all jobs; the time limit for those without their own.
     mtbf_s, repair_s
         Draw exponential failures of servers with these mean times to failure and to repair,
@@ -182,6 +182,7 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     checkpoint_every_s: float | None = None
     checkpoint_write_s: float | None = None
     max_requeues: int | None = None
+    requeue_back: int | None = None
     mtbf_s: float | None = None
     repair_s: float = REPAIR_S
     reference_type: str | None = None

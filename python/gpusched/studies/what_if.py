@@ -22,7 +22,7 @@ from gpusched.base.progress import OnProgress
 from gpusched.base.suggest import nearest
 from gpusched.base.tables import Cell, Column, Table, Value, table
 from gpusched.base.ticks import MAX_SERVICE_US, US_PER_S
-from gpusched.base.units import seconds_of, share_of
+from gpusched.base.units import requeue_back_of, seconds_of, share_of
 from gpusched.base.wording import duration, plural, wrapped, written
 from gpusched.engine.seams import check_shared
 from gpusched.model.cluster import Cluster
@@ -424,7 +424,8 @@ def _restart(trace: Trace, value: Any) -> float:
 
 def _given(scenario: Scenario, base: Scenario, change: Change, value: float | None) -> Scenario:
     """Give all jobs the same value in a column."""
-    columns = {change.key if change.key == "max_requeues" else f"{change.key}_s": value}
+    column = {"max_requeues": "max_requeues", "requeue": "requeue_back"}.get(change.key)
+    columns = {column or f"{change.key}_s": value}
     if change.key == "checkpoint_every" and value is None:
         columns["checkpoint_write_s"] = None
     return dataclasses.replace(scenario, trace=scenario.trace.with_columns(**columns))
@@ -477,6 +478,7 @@ _KEYS: Final[dict[str, tuple[Callable[[Trace, Any], Any], Callable[..., Scenario
     "checkpoint_every": (_time_or_none, _given),
     "checkpoint_write": (_restart, _given),
     "max_requeues": (_count, _given),
+    "requeue": (lambda trace, value: requeue_back_of(value), _given),
     "mtbf": (_time_or_none, _failing),
     "repair": (_time, _failing),
 }
@@ -735,8 +737,9 @@ def whatif(
         ``+10%``; ``servers[V100]`` if the cluster has several types); ``load`` (on the baseline's
         cluster, or a factor ``*1.2`` or ``+20%``); ``estimates`` (``exact``, or a factor);
         ``restart`` (cost of a restart of any job: ``60``, ``1m``); ``time_limit``,
-        ``checkpoint_every`` (times, or ``off``), ``checkpoint_write`` and ``max_requeues``, for
-        all jobs; ``mtbf`` (a time, or ``off``) and ``repair``.
+        ``checkpoint_every`` (times, or ``off``), ``checkpoint_write``, ``max_requeues`` and
+        ``requeue`` (``same`` or ``back``), for all jobs; ``mtbf`` (a time, or ``off``) and
+        ``repair``.
     placement, predictor, speed, contention, seed, outages
         As for :func:`gpusched.simulate`, for the baseline.
     mtbf_s, repair_s

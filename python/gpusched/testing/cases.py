@@ -33,7 +33,9 @@ from gpusched.schedules.schedule import FINISHED
 from gpusched.traces.job_columns import HELD
 from gpusched.traces.workload import Trace
 
-LIMITS: Final = ("time_limit_s", "checkpoint_every_s", "checkpoint_write_s", "max_requeues")
+LIMITS: Final = (
+    "time_limit_s", "checkpoint_every_s", "checkpoint_write_s", "max_requeues", "requeue_back",
+)  # fmt: skip
 """Columns on how runs end and what is kept of them."""
 HOLDS: Final = ("eligible_s", "cancel_at_s", "array", "array_limit", "dependency")
 """Columns that hold or cancel jobs."""

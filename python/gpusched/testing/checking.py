@@ -53,7 +53,7 @@ _TYPES = ("A", "B")
 _MOST_EXAMPLES = 10**9
 _OPTIONAL = (
     "estimate_s", "weight", "checkpoint_s", "restart_s", "gpu_types", "time_limit_s",
-    "checkpoint_every_s", "max_requeues", "priority", "nice",
+    "checkpoint_every_s", "max_requeues", "requeue_back", "priority", "nice",
 )  # fmt: skip
 
 

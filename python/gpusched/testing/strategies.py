@@ -96,8 +96,8 @@ _DELAYS: Final = st.sampled_from(("", "+0", "+0.05", "+0.1"))
 
 COLUMNS: Final = (
     "estimate_s", "weight", "deadline_s", "checkpoint_s", "restart_s", "gpu_types", "time_limit_s",
-    "checkpoint_every_s", "checkpoint_write_s", "max_requeues", "eligible_s", "cancel_at_s",
-    "array", "dependency", "priority", "nice", "profile", "graph",
+    "checkpoint_every_s", "checkpoint_write_s", "max_requeues", "requeue_back", "eligible_s",
+    "cancel_at_s", "array", "dependency", "priority", "nice", "profile", "graph",
 )  # fmt: skip
 """Columns that a drawn trace may have besides submit times, services and GPUs."""
 
@@ -121,9 +121,9 @@ def traces(
         Columns besides submit, service and number of GPUs, from ``COLUMNS``: ``"estimate_s"``,
         ``"weight"``, ``"deadline_s"``, ``"checkpoint_s"``, ``"restart_s"``, ``"gpu_types"``,
         ``"time_limit_s"``, ``"checkpoint_every_s"``, ``"checkpoint_write_s"``, ``"max_requeues"``,
-        ``"eligible_s"``, ``"cancel_at_s"``, ``"array"`` (with limits), ``"dependency"`` (with
-        statuses, and without circles), ``"priority"``, ``"nice"``, ``"profile"``, ``"graph"``. The
-        last two are then always present, the others sometimes.
+        ``"requeue_back"``, ``"eligible_s"``, ``"cancel_at_s"``, ``"array"`` (with limits),
+        ``"dependency"`` (with statuses, and without circles), ``"priority"``, ``"nice"``,
+        ``"profile"``, ``"graph"``. The last two are then always present, the others sometimes.
 
     Returns
     -------
@@ -176,6 +176,7 @@ def _traces(
     column("time_limit_s", [none | st.integers(1, 2 * MAX_SERVICE_S)] * len(jobs))
     column("checkpoint_every_s", [none | st.integers(1, MAX_SERVICE_S)] * len(jobs))
     column("max_requeues", [none | st.integers(0, 2)] * len(jobs))
+    column("requeue_back", [st.integers(0, 1)] * len(jobs))
     if "checkpoint_every_s" in more:
         writes = [st.sampled_from(_COSTS if every == every else (0,))
                   for every in more["checkpoint_every_s"]]  # fmt: skip

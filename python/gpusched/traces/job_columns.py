@@ -169,6 +169,11 @@ JOB_COLUMNS: Final = {
             "Failures of servers after which it waits again; the next one ends it.",
             least=0, most=MAX_GPUS, default=NOT_GIVEN, is_null=True, **_MAY_LACK,
         ),
+        JobColumn(
+            "requeue_back", "requeue_back", "i4", "whole",
+            "1: after an interruption it goes to the back of the queue; 0: it keeps its place.",
+            least=0, most=1, default=0, **_MAY_LACK,
+        ),
         _duration(
             "source_wait_s", "The recorded wait; kept for comparison only.",
             least=0, **_UNKNOWN,

@@ -129,6 +129,7 @@ class Trace:
     checkpoint_every_us: Int64 | None = None
     checkpoint_write_us: Int64 | None = None
     max_requeues: Int32 | None = None
+    requeue_back: Int32 | None = None
     source_wait_us: Int64 | None = None
     share_milli: Int32 | None = None
     cpu_milli: Int64 | None = None
@@ -209,6 +210,7 @@ class Trace:
         checkpoint_every_s: Any = None,
         checkpoint_write_s: Any = None,
         max_requeues: Any = None,
+        requeue_back: Any = None,
         source_wait_s: Any = None,
         profile: Any = None,
         profiles: AnyProfiles = (),
@@ -278,6 +280,9 @@ class Trace:
         max_requeues
             Whole numbers, 0 or more: after so many failures of its servers, the next one ends the
             job; NaN: no limit.
+        requeue_back
+            1 where the job, after a failure or maintenance of its servers, is queued as if it were
+            submitted then; 0 or NaN: it keeps its place.
         time_limit_s
             Seconds after which a run of the job is ended, more than 0; NaN: none.
         profile, profiles
@@ -1610,6 +1615,7 @@ def with_limits(
     checkpoint_every_s: float | None = None,
     checkpoint_write_s: float | None = None,
     max_requeues: int | None = None,
+    requeue_back: int | None = None,
 ) -> Trace:
     """Return the same jobs with one value of these columns for all jobs; None keeps a column.
 
@@ -1619,6 +1625,7 @@ def with_limits(
         "checkpoint_every_s": checkpoint_every_s,
         "checkpoint_write_s": checkpoint_write_s,
         "max_requeues": max_requeues,
+        "requeue_back": requeue_back,
     }
     if time_limit_s is not None:
         own_us = (

@@ -123,6 +123,7 @@ def test_windows_of_a_long_run_with_failures_and_limits_begin_with_what_is_left(
         checkpoint_every_s=np.where(every % 3, 60 * (every % 3), np.nan),
         checkpoint_write_s=np.where(every % 3, 4, 0),
         time_limit_s=np.where(every % 7, np.nan, 1_200), max_requeues=every % 5,
+        requeue_back=every % 2,
     )  # fmt: skip
     outages = gs.generate_outages(plain.cluster, until_s=12_000, mtbf_s=4_000, repair_s=900, seed=2)
     result = stored(

@@ -33,7 +33,7 @@ from tests.examples import examples
 from tests.parity.core import choice_text, make_cluster, make_trace, predictor_of
 from tests.reference.cases import Case
 from tests.reference.outage_cases import ADOPTING, outage_cases
-from tests.unit.small_runs import SECOND, cluster_of, job, outages_of, simulated
+from tests.unit.small_runs import SECOND, cluster_of, job, outages_of, simulated, trace_of
 
 TWO = ((4, "V100"), (4, "V100"))
 DOWN = (Outage(1, 30 * SECOND, 60 * SECOND),)
@@ -371,3 +371,39 @@ def test_a_start_that_known_maintenance_forbids_is_found():
         "start before maintenance: job 0 from 0 us on server 0 may run until 60000000 us, and "
         "maintenance begins at 50000000 us"
     ]
+
+
+def kept_and_moved(jobs: gs.Trace, policy: str, down: gs.Outages) -> list[Result]:
+    """Runs in which job 0 keeps its place in the queue, and in which it goes to the back."""
+    runs = [
+        gs.simulate(each, cluster_of(TWO), policy=policy, placement="first-fit", outages=down)
+        for each in (jobs, jobs.with_columns(requeue_back=[1, *[0] * (len(jobs) - 1)]))
+    ]
+    for run in runs:
+        assert run.audit().problems == run.audit(level="decisions").problems == []
+    return runs
+
+
+@each("policy", ["fifo", "fifo-skip", "easy", "2d-las"])
+def test_a_hit_job_at_the_wrong_place_of_the_queue_is_named(policy):
+    # Job 0 is hit at 4 s; job 1 has waited since 1 s, and job 2 comes at 4 s.
+    jobs = trace_of([job(0, 9, 8), job(1, 5, 8), job(4, 3, 8)])
+    found = kept_and_moved(jobs, policy, gs.Outages.from_columns([0], [4], [6]))
+    assert [run.schedule.finish_us[0] for run in found] == [15 * SECOND, 20 * SECOND]
+    for run, other in (found, found[::-1]):
+        forged = rebuilt(run, schedule=other.schedule)
+        if policy != "easy":  # behind its head jobs may pass others
+            assert forged.audit().problems[0].startswith("out of order")
+        named = [what.partition(":")[0] for what in forged.audit(level="decisions").problems]
+        assert "decided otherwise" in named
+
+
+def test_who_is_first_in_the_queue_once_a_hit_job_is_behind_does_not_wait():
+    # Job 0 does not fit on server 0 alone, and job 1 does, from 4 s on.
+    jobs = trace_of([job(0, 9, 8), job(1, 50, 4)])
+    kept, moved = kept_and_moved(jobs, "fifo", gs.Outages.from_columns([1], [4], [20]))
+    assert [kept.schedule.start_us[1], moved.schedule.start_us[1]] == [29 * SECOND, 4 * SECOND]
+    problems = rebuilt(moved, schedule=kept.schedule).audit().problems
+    assert any(
+        what.startswith("left waiting: from 4000000 us on job 1 of 4 GPUs") for what in problems
+    )

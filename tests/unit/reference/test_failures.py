@@ -85,6 +85,61 @@ def test_a_hit_job_starts_again_in_the_decision_of_that_instant():
     assert (outcome.failures, outcome.preemptions, outcome.lost_us) == ([1], [0], [4])
 
 
+def ends(outcome: Outcome) -> list[list[list[float]]]:
+    """The last run of each job."""
+    return [runs(outcome, job)[-1] for job in range(len(outcome.status))]
+
+
+BY_SUBMISSION = {
+    "fifo": {}, "fifo-skip": {}, "easy": {}, "2d-las": {"limits": [1.0]},
+    "easy, two reservations": {"depth": 2},
+}  # fmt: skip
+
+
+@each("name", BY_SUBMISSION)
+@each("kind", ["fail", "maint"])
+def test_a_hit_job_keeps_its_place_or_goes_to_the_back(name, kind):
+    # Job 2 comes as job 0 is hit, and so after it.
+    outage = Outage(0, 4, 6, kind)
+
+    def at(**place: bool) -> list[list[list[float]]]:
+        jobs = [Job(0, 9, 2, **place), Job(1, 5, 2), Job(4, 3, 2)]
+        return ends(run(jobs, [2], name.split(",")[0], outage, **BY_SUBMISSION[name]))
+
+    assert at() == at(requeue_back=False) == [[6, 15], [15, 20], [20, 23]]
+    assert at(requeue_back=True) == [[11, 20], [6, 11], [20, 23]]
+
+
+@each("name", BY_SUBMISSION)
+def test_jobs_hit_at_once_keep_their_order_and_those_hit_before_go_first(name):
+    # Job 1 is hit at 3, jobs 0 and 2 at 5.
+    jobs = [Job(time, 20, 2, requeue_back=True) for time in range(3)]
+    outages = [Outage(1, 3, 9), Outage(0, 5, 9), Outage(2, 5, 9)]
+    outcome = run(jobs, [2, 2, 2], name.split(",")[0], *outages, Outage(1, 9, None, "drain"),
+                  Outage(2, 9, None, "drain"), **BY_SUBMISSION[name])  # fmt: skip
+    assert ends(outcome) == [[29, 49], [9, 29], [49, 69]]
+
+
+def test_orders_by_something_else_and_priorities_do_not_follow_the_queue_time():
+    outage = Outage(0, 4, 6)
+    jobs = [Job(0, 9, 2, requeue_back=True), Job(1, 9, 2)]
+    for policy in ("sgf", "sjf", "wspt", "edf", "swf"):
+        assert ends(run(jobs, [2], policy, outage)) == [[6, 15], [15, 24]]
+    ranked = [jobs[0], replace(jobs[1], precedence=1)]
+    for policy in ("fifo", "easy"):
+        assert ends(run(jobs, [2], policy, outage)) == [[15, 24], [6, 15]]
+        assert ends(run(ranked, [2], policy, outage)) == [[6, 15], [15, 24]]
+
+
+def test_patience_begins_anew_at_the_back():
+    # Job 1 has waited for 7 at 8; job 0, which is shorter, for 8, or from 4 on.
+    jobs = [Job(0, 9, 2), Job(1, 20, 2)]
+    back = [replace(jobs[0], requeue_back=True), jobs[1]]
+    for gang, expected in ((jobs, [[8, 17], [17, 37]]), (back, [[28, 37], [8, 28]])):
+        assert ends(run(gang, [2], "sjf", Outage(0, 4, 8), patience_s=7)) == expected
+    assert ends(run(back, [2], "sjf", Outage(0, 4, 8)))[0] == [8, 17]
+
+
 def test_jobs_that_wait_for_a_server_that_is_never_back_are_unfinished():
     jobs = [Job(0, 5, 4), Job(1, 5, 2)]
     for policy, params in (("fifo", {}), ("las", {"period_s": 2}), ("easy", {})):
@@ -92,6 +147,13 @@ def test_jobs_that_wait_for_a_server_that_is_never_back_are_unfinished():
         assert outcome.status[0] == UNFINISHED
         assert outcome.finish_us[0] == -1
         assert outcome.status[1] == (UNFINISHED if policy == "fifo" else FINISHED)
+
+
+def test_a_job_that_becomes_overdue_passes_one_that_waits_for_a_server_that_is_never_back():
+    jobs = [Job(0, 9, 2), Job(0, 5, 4)]
+    outcome = run(jobs, [2, 2], "sjf", Outage(1, 0), scan="strict", patience_s=7)
+    assert runs(outcome, 0) == [[7, 16]]
+    assert outcome.status == [FINISHED, UNFINISHED]
 
 
 def test_a_policy_with_an_epoch_decides_after_the_last_outage():

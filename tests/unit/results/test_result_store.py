@@ -60,6 +60,7 @@ def result():
         value=[1.0, 2.0, 0.5],
         checkpoint_every_s=[9.0, float("nan"), 5.0],
         max_requeues=[1, float("nan"), 0],
+        requeue_back=[0, 1, float("nan")],
         min_gpus=[1, 2, 99],
         max_gpus=[4, 8, float("nan")],
         time_limit_s=[9.0, float("nan"), 5.0],

@@ -58,6 +58,7 @@ def full() -> gs.Trace:
         "checkpoint_every_us": ones * 12,
         "checkpoint_write_us": ones * 13,
         "max_requeues": ones.astype(np.int32),
+        "requeue_back": ones.astype(np.int32),
         "source_wait_us": ones * 4,
         "share_milli": (ones * 1000).astype(np.int32),
         "cpu_milli": ones * 500,

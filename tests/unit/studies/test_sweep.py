@@ -460,14 +460,20 @@ def test_limits_and_checkpoints_are_columns_of_all_jobs():
 
 def test_failures_are_drawn_with_the_seed_of_the_run():
     trace, cluster = a_trace(60), gs.Cluster.uniform(4, 8)
-    traces = [{"trace": trace, "mtbf_s": 2e4}, {"trace": trace, "label": "plain"}]
+    traces = [
+        {"trace": trace, "mtbf_s": 2e4, "requeue_back": 1}, {"trace": trace, "label": "plain"}
+    ]  # fmt: skip
+    back = trace.with_columns(requeue_back=1)
     asked = small(traces=traces, clusters=[cluster], policies=["fifo"], seeds=[3, 4])
     runs = gs.sweep(asked).runs.sort("trace", "seed")
     for row in runs.iter_rows(named=True):
         outages = drawn_for(trace, cluster, 2e4, 14_400, row["seed"])
         of_row = None if row["trace"] == "plain" else outages
-        run = gs.simulate(trace, cluster, policy="fifo", seed=row["seed"], outages=of_row)
+        run = gs.simulate(back, cluster, policy="fifo", seed=row["seed"], outages=of_row)
         assert row["digest"] == run.digest
+        if of_row is not None:
+            same = gs.simulate(trace, cluster, policy="fifo", seed=row["seed"], outages=of_row)
+            assert row["digest"] != same.digest
     assert runs["run"].n_unique() == 4
     for wrong in ({"mtbf_s": 0.0}, {"repair_s": -1.0}):
         with pytest.raises(ValueError, match=f"{next(iter(wrong))}: .* must be finite and positi"):

@@ -175,7 +175,7 @@ def test_changes_are_told_as_a_person_would(site):
 def test_failures_and_limits_may_change(site):
     outages = gs.Outages.from_columns([0, 1], [3600, 7200], [9e4, None], ["fail", "drain"])
     trace = site.with_columns(checkpoint_every_s=600, checkpoint_write_s=5)
-    changes = ["mtbf=1d", "checkpoint_every=off", "max_requeues=0", "time_limit=2h"]
+    changes = ["mtbf=1d", "checkpoint_every=off", "max_requeues=0", "time_limit=2h", "requeue=back"]
     answer = gs.whatif(trace, SITE, "fifo", changes, outages=outages)
     drawn = drawn_for(trace, SITE, 86_400.0)
     expected = [
@@ -183,7 +183,8 @@ def test_failures_and_limits_may_change(site):
         (site, outages),
         (trace.with_columns(max_requeues=0), outages),
         (trace.with_columns(time_limit_s=7200), outages),
-        (site.with_columns(max_requeues=0, time_limit_s=7200), drawn),
+        (trace.with_columns(requeue_back=1), outages),
+        (site.with_columns(max_requeues=0, time_limit_s=7200, requeue_back=1), drawn),
     ]  # fmt: skip
     for outcome, (jobs_, failures) in zip((answer.base, *answer.outcomes), expected, strict=True):
         run = gs.simulate(jobs_, SITE, policy="fifo", outages=failures)

@@ -253,6 +253,7 @@ def test_other_columns_are_those_of_a_trace_that_is_made_of_them():
         "id": ["x", "y", "z"], "user": ["a", "b", "c"], "weight": [1, 2, 3],
         "deadline_s": [50, np.nan, 40], "gpu_types": ["T4", "", "V100"], "max_gpus": [np.nan, 9, 9],
         "checkpoint_every_s": [9, 9, 8], "max_requeues": [np.nan, 1, 0],
+        "requeue_back": [0, np.nan, 1],
     }  # fmt: skip
     trace = built(**columns)
     changes: tuple[dict[str, Any], ...] = (
@@ -304,6 +305,7 @@ def test_other_columns_are_those_of_a_trace_that_is_made_of_them():
         ({"deadline_s": [1, 9, 9]}, ValueError, "row 1, .*must lie after the submission"),
         ({"weight": [1, 2]}, ValueError, "column 'weight' has length 2, not 3"),
         ({"max_requeues": [0, 1, -1]}, ValueError, "row 0, .*-1 must not be negative"),
+        ({"requeue_back": [0, 1, 2]}, ValueError, "row 0, .*'requeue_back': 2 must be at most 1"),
         (
             {"checkpoint_every_s": [9, 0, 9]},
             ValueError,
@@ -329,7 +331,7 @@ def test_a_column_of_failures_and_limits_without_a_value_is_as_none():
     plain, nothing = built(), [np.nan] * 3
     names = (
         "time_limit_s", "checkpoint_every_s", "checkpoint_write_s", "max_requeues", "cancel_at_s",
-        "array", "array_limit",
+        "array", "array_limit", "requeue_back",
     )  # fmt: skip
     blank = built(**dict.fromkeys(names, nothing))
     assert blank.to_polars().columns == plain.to_polars().columns
