@@ -39,14 +39,9 @@ if TYPE_CHECKING:
 class Measured(Protocol):
     """Classes of jobs under a speed with figures per GPU type.
 
-    Attributes
-    ----------
-    of_job
-        The class of each job.
-    allowed
-        bool[classes, GPU types].
-    can_run
-        Whether each class can run at its own number of GPUs.
+    ``of_job``: the class of each job.
+    ``allowed``: bool[classes, GPU types].
+    ``can_run``: whether each class can run at its own number of GPUs.
     """
 
     of_job: Int64
@@ -64,14 +59,9 @@ UInt64 = npt.NDArray[np.uint64]
 class Servers:
     """Read-only columns with one value per server.
 
-    Attributes
-    ----------
-    gpus
-        Number of GPUs.
-    type
-        Index of the GPU type among the cluster's.
-    all_gpus
-        Mask of all GPUs, with a 0 before the first server and after the last one.
+    ``gpus``: number of GPUs.
+    ``type``: index of the GPU type among the cluster's.
+    ``all_gpus``: mask of all GPUs, with a 0 before the first server and after the last one.
     """
 
     gpus: Int64
@@ -107,15 +97,10 @@ def allowed_by_set(trace: Trace, cluster: Cluster) -> Bool:
 class JobsAlike:
     """The jobs of a trace by their requests.
 
-    Attributes
-    ----------
-    kinds
-        One row per class (row of ``allowed``, GPUs, thousandths of a GPU, thousandths of CPU cores,
-        MiB, GPUs per server).
-    of_job
-        The class of each job.
-    allowed
-        bool[sets, GPU types].
+    ``kinds``: one row per class (row of ``allowed``, GPUs, thousandths of a GPU, thousandths of CPU
+        cores, MiB, GPUs per server).
+    ``of_job``: the class of each job.
+    ``allowed``: bool[sets, GPU types].
     """
 
     kinds: list[list[int]]
@@ -154,15 +139,10 @@ def kinds_of(
 ) -> tuple[list[list[int]], Int64]:
     """Classify rows of integers.
 
-    Parameters
-    ----------
-    columns
-        Each int64[num_jobs] or narrower; None means that all rows have the value ``missing``.
+    The distinct rows, in no order, and the index of each job's row.
 
-    Returns
-    -------
-    tuple
-        The distinct rows, in no order, and the index of each job's row.
+    ``columns``: each int64[num_jobs] or narrower; None means that all rows have the value
+        ``missing``.
     """
     there = [column for column in columns if column is not None]
     kind_of_job = np.zeros(len(there[0]), dtype=np.int64)
@@ -479,14 +459,9 @@ class Case(LoggedRun):
 class Progress:
     """What becomes of the work of each interval at a fixed speed, microseconds.
 
-    Attributes
-    ----------
-    due_us
-        Time without restarts after which the work left, and its checkpoints, would be done.
-    ran_us
-        Time without restarts.
-    lost_us, written_us
-        Parts of it: work to be done again, and writes of checkpoints.
+    ``due_us``: time without restarts after which the work left, and its checkpoints, would be done.
+    ``ran_us``: time without restarts.
+    ``lost_us``, ``written_us``: parts of it: work to be done again, and writes of checkpoints.
     """
 
     due_us: Int64

@@ -25,16 +25,10 @@ _HANDED_OVER: Final = re.compile(r"the policy became (.+) instead of (.+) at (\d
 class Course:
     """The changes made to a run between its instants.
 
-    Attributes
-    ----------
-    cancelled
-        The cancelled jobs, with the instant of each in microseconds.
-    policies
-        The policies in order; empty if there was only one.
-    handed_over_us
-        The times of the changes of policy, microseconds.
-    others
-        All other warnings.
+    ``cancelled``: the cancelled jobs, with the instant of each in microseconds.
+    ``policies``: the policies in order; empty if there was only one.
+    ``handed_over_us``: the times of the changes of policy, microseconds.
+    ``others``: all other warnings.
     """
 
     cancelled: Mapping[int, int]

@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 class Downtimes:
     """Times of servers, by server and start; those of one server neither meet nor overlap.
 
-    Attributes
-    ----------
-    server, start_us, end_us
-        Where, and from when until when; ``NEVER_US`` if it does not end.
+    ``server``, ``start_us``, ``end_us``: where, and from when until when; ``NEVER_US`` if it does
+        not end.
     """
 
     server: Int64

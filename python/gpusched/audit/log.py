@@ -75,15 +75,9 @@ _BITS: Final = 63
 def sorted_pairs(first: AnyArray, second: AnyArray) -> tuple[Int64, Int64]:
     """Sort pairs by their first number, equal ones by their second.
 
-    Parameters
-    ----------
-    first, second
-        Signed integers of at most 64 bits, equally many.
+    Both columns in that order, int64.
 
-    Returns
-    -------
-    tuple
-        Both columns in that order, int64.
+    ``first``, ``second``: signed integers of at most 64 bits, equally many.
     """
     if len(first) <= FEW:
         order = np.lexsort((second, first))
@@ -124,14 +118,9 @@ _BEFORE, _AFTER = np.array([_LIMITS.min]), np.array([_LIMITS.max])
 class Steps:
     """A step function: its value after each instant at which it changes.
 
-    Attributes
-    ----------
-    before
-        Value before the first instant.
-    us
-        The instants in microseconds, ascending.
-    value
-        Value after each of them.
+    ``before``: value before the first instant.
+    ``us``: the instants in microseconds, ascending.
+    ``value``: value after each of them.
     """
 
     before: int
@@ -161,14 +150,9 @@ class Steps:
 class Moments:
     """The instants at which a job arrived, joined the queue, or got or released GPUs.
 
-    Attributes
-    ----------
-    submit_us, is_late
-        Submit time of each job, and whether it starts at a later instant.
-    start_us, end_us
-        Of each interval.
-    others_us
-        Other instants, in any order.
+    ``submit_us``, ``is_late``: submit time of each job, and whether it starts at a later instant.
+    ``start_us``, ``end_us``: of each interval.
+    ``others_us``: other instants, in any order.
     """
 
     submit_us: Int64
@@ -238,12 +222,8 @@ class Moments:
 class Occupancy:
     """An entry for each server and instant at which its allocation changes, in that order.
 
-    Parameters
-    ----------
-    rows
-        Rows of a log.
-    server_gpus
-        Number of GPUs of each server.
+    ``rows``: rows of a log.
+    ``server_gpus``: number of GPUs of each server.
     """
 
     def __init__(self, rows: Mapping[str, AnyArray], server_gpus: Int64) -> None:
@@ -340,16 +320,10 @@ class LoggedRun:
     An *interval* is a stretch of time in which a job holds a set of GPUs; it has one row per
     server in the log.
 
-    Attributes
-    ----------
-    num_jobs
-        Jobs of the trace.
-    columns
-        The log in its given order.
-    has_one_row_each
-        Whether each row has a later job than the one before: then it is sorted.
-    handed_over_us
-        Times of changes of policy, see :meth:`hand_over`.
+    ``num_jobs``: jobs of the trace.
+    ``columns``: the log in its given order.
+    ``has_one_row_each``: whether each row has a later job than the one before: then it is sorted.
+    ``handed_over_us``: times of changes of policy, see :meth:`hand_over`.
     """
 
     trace: Trace

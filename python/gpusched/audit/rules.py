@@ -176,20 +176,13 @@ SHARES: Final[dict[str, Callable[[Given], Share]]] = {
 class AdmissionRule:
     """Admission decisions of a policy about jobs with deadlines.
 
-    Attributes
-    ----------
-    admitted, turned_down
-        The possible reasons.
-    is_priced
-        Whether jobs have a cost; otherwise costs and payoffs are 0.
-    slot_s
-        Slot length of decisions and windows, by default; 0: decisions when jobs arrive, start or
-        end; negative: at any time.
-    slotted_by
-        A parameter and the value that turns slots on.
-    names_window
-        Reasons that come with a scarcest type and a window; None: each job has a window from its
-        decision to its deadline.
+    ``admitted``, ``turned_down``: the possible reasons.
+    ``is_priced``: whether jobs have a cost; otherwise costs and payoffs are 0.
+    ``slot_s``: slot length of decisions and windows, by default; 0: decisions when jobs arrive,
+        start or end; negative: at any time.
+    ``slotted_by``: a parameter and the value that turns slots on.
+    ``names_window``: reasons that come with a scarcest type and a window; None: each job has a
+        window from its decision to its deadline.
     """
 
     admitted: frozenset[str]
@@ -235,12 +228,8 @@ ADMISSIONS: Final = {
 class Saying:
     """A possible warning of a policy.
 
-    Attributes
-    ----------
-    text
-        A regular expression, or the exact text if it ``is_due``.
-    is_due
-        Whether it must be given; otherwise the log does not show it.
+    ``text``: a regular expression, or the exact text if it ``is_due``.
+    ``is_due``: whether it must be given; otherwise the log does not show it.
     """
 
     text: str

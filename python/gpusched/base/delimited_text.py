@@ -29,14 +29,9 @@ _SMALL: Final = 4096
 class Table(msgspec.Struct, frozen=True):
     """Columns of text.
 
-    Attributes
-    ----------
-    source
-        The file.
-    columns
-        Text of each column, as in the file.
-    lines
-        int64: physical line of each row; 1 is the file's first line.
+    ``source``: the file.
+    ``columns``: text of each column, as in the file.
+    ``lines``: int64: physical line of each row; 1 is the file's first line.
     """
 
     source: Source
@@ -57,18 +52,8 @@ def read_table(
 ) -> Table:
     """Read delimited text.
 
-    Parameters
-    ----------
-    required
-        Required columns.
-    header
-        Column names of a file without a header line.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing or named twice, there are no rows, a row has too few or too many
-        fields, a quote is not closed, or the text is not UTF-8; the message names file and line.
+    ``required``: required columns.
+    ``header``: column names of a file without a header line.
     """
     names = list(header) if header is not None else _names(source, separator)
     for name in required:
@@ -87,13 +72,7 @@ def read_table(
 
 
 def read_spaced(source: Source, names: Sequence[str], *, comment: str) -> Table:
-    """Read blank-separated columns; skip empty lines and those that begin with ``comment``.
-
-    Raises
-    ------
-    ValueError
-        If a row has too few or too many fields, or there are no rows.
-    """
+    """Read blank-separated columns; skip empty lines and those that begin with ``comment``."""
     import polars
 
     every = polars.Series(source.text.split("\n")).str.strip_chars()

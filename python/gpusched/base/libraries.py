@@ -28,19 +28,11 @@ def is_installed(module: str) -> bool:
 def need(module: str, user: str, package: str) -> None:
     """Check that a library is installed.
 
-    Parameters
-    ----------
-    module
-        Its name in Python.
-    user
-        What needs it, for the message.
-    package
-        What to install: a package, or an extra such as ``gpusched-core[plot]``.
+    Raises ImportError if it is not installed; the message names it, and what to install.
 
-    Raises
-    ------
-    ImportError
-        If it is not installed; the message names it, and what to install.
+    ``module``: its name in Python.
+    ``user``: what needs it, for the message.
+    ``package``: what to install: a package, or an extra such as ``gpusched-core[plot]``.
     """
     if not is_installed(module):
         package = f'"{package}"' if "[" in package else package  # quoted for shells

@@ -237,10 +237,7 @@ def _listening(run: Callable[[], _Outcome], control: _core.RunControl) -> _Outco
 def listen() -> None:
     """Check for cancellation during a long decision of a policy.
 
-    Raises
-    ------
-    gpusched._core.Stopped
-        If the run was cancelled.
+    Raises gpusched._core.Stopped if the run was cancelled.
     """
     control = getattr(_supervised, "control", None)
     if control is not None:

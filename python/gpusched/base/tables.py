@@ -153,13 +153,7 @@ class Table(msgspec.Struct, frozen=True):
         return table(self.title, columns, rows, self.notes)
 
     def sorted_by(self, key: str) -> Table:
-        """Sort the rows by a column, best first and undefined values last.
-
-        Raises
-        ------
-        ValueError
-            If no column has this key.
-        """
+        """Sort the rows by a column, best first and undefined values last."""
         at = [column.keys[0] for column in self.columns].index(key)
         column = self.columns[at]
 
@@ -284,13 +278,7 @@ def table(
     rows: Iterable[Sequence[Value | Cell]],
     notes: Iterable[str] = (),
 ) -> Table:
-    """Build a table; among plain column names, the first is text, the others are numeric.
-
-    Raises
-    ------
-    ValueError
-        If a row differs in length from the headings.
-    """
+    """Build a table; among plain column names, the first is text, the others are numeric."""
     made = tuple(
         Column(column, is_text=not place) if isinstance(column, str) else column
         for place, column in enumerate(columns)

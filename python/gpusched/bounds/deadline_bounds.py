@@ -72,11 +72,6 @@ def rates_of(trace: Trace, cluster: Cluster, speed: SpeedChoice) -> Rates:
 
     A job on several types counts as if each GPU were part of a job on its type only, which is
     never slower, so single-type configurations suffice.
-
-    Raises
-    ------
-    ValueError
-        If the trace or the cluster lacks what the speed needs.
     """
     if speed.name == _MEASURED:
         return _measured(trace, cluster, speed)
@@ -308,19 +303,9 @@ class TimeTree:
 def upper_bound(windows: Windows, *, most_cells: int, most_jobs: int) -> float:
     """Return an upper bound on the value of any schedule (extra: exact).
 
-    Parameters
-    ----------
-    most_cells
-        Most cells of time; more cells give a tighter bound. Half as many with more jobs.
-    most_jobs
-        With more jobs, prices are computed for this many of them on a share of the GPUs.
-
-    Raises
-    ------
-    ImportError
-        If SciPy is not installed.
-    UnsolvedError
-        If the solver exceeds its limit of iterations.
+    ``most_cells``: most cells of time; more cells give a tighter bound. Half as many with more
+        jobs.
+    ``most_jobs``: with more jobs, prices are computed for this many of them on a share of the GPUs.
     """
     step = -(-len(windows) // most_jobs)
     tree = TimeTree.over(windows, most_cells if step == 1 else most_cells // 2)
@@ -492,14 +477,9 @@ _ROUNDING_S: Final = 2e-5
 class DeadlineJobs:
     """The jobs that could meet their deadlines alone.
 
-    Attributes
-    ----------
-    windows
-        Submit, deadline, work, value and rates of each.
-    has_values
-        Whether to bound the value of the deadlines instead of their number.
-    is_brief
-        Whether it is for a summary, which may take about a second.
+    ``windows``: submit, deadline, work, value and rates of each.
+    ``has_values``: whether to bound the value of the deadlines instead of their number.
+    ``is_brief``: whether it is for a summary, which may take about a second.
     """
 
     windows: Windows
@@ -636,16 +616,10 @@ def dsr_bound(
     jobs no ``typed``, and ``pooled`` on a coarser grid; beyond 100,000 only ``alone``. Cached for a
     trace, a cluster and a speed while the trace exists.
 
-    Parameters
-    ----------
-    met
-        Deadlines met by some schedule. A bound equal to it is the lowest, so no others are
-        computed. The result is the same for all schedules.
+    NaN and an empty name if no job has a deadline.
 
-    Returns
-    -------
-    tuple
-        NaN and an empty name if no job has a deadline.
+    ``met``: deadlines met by some schedule. A bound equal to it is the lowest, so no others are
+        computed. The result is the same for all schedules.
     """
     deadline_us = trace.deadline_us
     num_deadlines = 0 if deadline_us is None else np.count_nonzero(deadline_us != NOT_GIVEN)

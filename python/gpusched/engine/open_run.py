@@ -922,11 +922,6 @@ def snapshot(run: Simulation) -> tuple[Trace, dict[str, Any]]:
 
     The columns are those of ``_core.Snapshot`` at the time of the run, and ``jobs``, their rows in
     the run.
-
-    Raises
-    ------
-    ValueError
-        If the run has outages, which a cluster state does not hold.
     """
     if run.spec.outages:
         raise ValueError("run: it has outages of servers, which a cluster state does not hold")

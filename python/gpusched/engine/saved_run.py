@@ -111,12 +111,8 @@ class Change:
 class Course:
     """All that determines an open run: its start, and the changes since.
 
-    Attributes
-    ----------
-    first
-        The run at its start, with Python objects in their initial state.
-    changes
-        In the order of the instants.
+    ``first``: the run at its start, with Python objects in their initial state.
+    ``changes``: in the order of the instants.
     """
 
     first: Ready
@@ -176,22 +172,15 @@ class StoredChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class RunHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All of a saved run except arrays.
 
-    Attributes
-    ----------
-    version, libraries
-        Of gpusched, and of Python and the libraries that the package computes with.
-    spec
-        Specification at the start, with all jobs submitted since.
-    verify, max_intervals
-        As for :func:`gpusched.simulate`.
-    changes
-        In the order of the instants.
-    num_instants, clock_us, reached
-        Progress of the run: number of instants, time in microseconds, and digest of its state.
-    wall_s
-        Wall time so far, seconds.
-    model
-        Model of a predictor trained before the run.
+    ``version``, ``libraries``: of gpusched, and of Python and the libraries that the package
+        computes with.
+    ``spec``: specification at the start, with all jobs submitted since.
+    ``verify``, ``max_intervals``: as for :func:`gpusched.simulate`.
+    ``changes``: in the order of the instants.
+    ``num_instants``, ``clock_us``, ``reached``: progress of the run: number of instants, time in
+        microseconds, and digest of its state.
+    ``wall_s``: wall time so far, seconds.
+    ``model``: model of a predictor trained before the run.
     """
 
     version: str

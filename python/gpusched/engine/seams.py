@@ -78,13 +78,7 @@ def copied(chosen: Chosen) -> Chosen:
 
 
 def own(plugin: Any) -> Any:
-    """Return a plug-in for one run of several: stateful Python objects are copied.
-
-    Raises
-    ------
-    TypeError
-        If it cannot be copied.
-    """
+    """Return a plug-in for one run of several: stateful Python objects are copied."""
     if not isinstance(plugin, _core.Order | _core.Scheduler | _core.Placement):
         return plugin
     try:

@@ -221,10 +221,7 @@ class Throughputs(Mapping[str, JobProfile]):
 def checked_rises(throughputs: Throughputs, on_rise: str) -> Throughputs:
     """Note, reject or lower tables that are not concave.
 
-    Raises
-    ------
-    ValueError
-        If ``on_rise`` is ``"error"`` and there is one; the message names the first.
+    Raises ValueError if ``on_rise`` is ``"error"`` and there is one; the message names the first.
     """
     if on_rise not in ON_RISE:
         raise ValueError(f"on_rise: {on_rise!r} must be one of {', '.join(ON_RISE)}")
@@ -275,13 +272,6 @@ def read_isolated(source: Source) -> dict[str, dict[Key, float | None]]:
     """Return steps per second of jobs that share no GPU, by the file's GPU types.
 
     None if a job was measured only with a partner.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be opened.
-    ValueError
-        If the file is not such a table; the message names it.
     """
     with naming(source):
         tables = msgspec.json.decode(source.text, type=dict[str, dict[str, dict[str, Any]]])

@@ -36,21 +36,15 @@ UInt64 = npt.NDArray[np.uint64]
 class PlanCandidate:
     """One plan for the batch, and its results.
 
-    Attributes
-    ----------
-    kappa
-        GPUs of the largest job packed into fragments; None if the policy has no such parameter.
-    theta_s
-        The cap on the busy time of a GPU, in seconds: the tightest that was found, or the given
-        one, raised if a job fitted nowhere under it.
-    busy_s
-        The maximum estimated busy time bound to a GPU, at most ``theta_s``.
-    planned_makespan_s
-        Makespan if every job took exactly its run time ``service_s``, without contention.
-    makespan_s, mean_jct_s
-        Results under the given performance model and contention.
-    caps_tried
-        Number of caps that the search tried.
+    ``kappa``: GPUs of the largest job packed into fragments; None if the policy has no such
+        parameter.
+    ``theta_s``: the cap on the busy time of a GPU, in seconds: the tightest that was found, or the
+        given one, raised if a job fitted nowhere under it.
+    ``busy_s``: the maximum estimated busy time bound to a GPU, at most ``theta_s``.
+    ``planned_makespan_s``: makespan if every job took exactly its run time ``service_s``, without
+        contention.
+    ``makespan_s``, ``mean_jct_s``: results under the given performance model and contention.
+    ``caps_tried``: number of caps that the search tried.
     """
 
     kappa: int | None

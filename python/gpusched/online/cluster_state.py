@@ -305,11 +305,8 @@ def some_of(state: ClusterState, rows: Int64) -> ClusterState:
 def usable(state: ClusterState) -> tuple[ClusterState, list[int], list[list[int]]]:
     """Return the state on a cluster of the available GPUs only, and their original places.
 
-    Returns
-    -------
-    tuple
-        The state, and for each of its servers the position in the full cluster and the numbers of
-        its GPUs there.
+    The state, and for each of its servers the position in the full cluster and the numbers of its
+    GPUs there.
     """
     cluster, of_jobs = state.cluster, state.held_job >= 0
     gone = np.zeros(cluster.num_servers, np.uint64)
@@ -364,14 +361,7 @@ def _domains_of(cluster: Cluster, servers: Sequence[ServerGroup]) -> tuple[Domai
 
 
 def asked(policy: str | Policy | _core.Order | _core.Scheduler) -> Chosen:
-    """Return a policy for a single decision without memory.
-
-    Raises
-    ------
-    ValueError
-        If it names a Python scheduler, as a new object would remember nothing; or as
-        :func:`gpusched.simulate`.
-    """
+    """Return a policy for a single decision without memory."""
     chosen = policy_seam(policy)
     is_object = isinstance(policy, _core.Order | _core.Scheduler)
     if not is_object and isinstance(chosen.native, _core.Scheduler):
@@ -421,10 +411,7 @@ def job_table(
 ) -> dict[str, Any]:
     """Return the arguments of the core's job table.
 
-    Parameters
-    ----------
-    rows
-        The jobs of the table; default: all.
+    ``rows``: the jobs of the table; default: all.
     """
     columns = job_columns(state.jobs, state.cluster, uses_estimates=uses_estimates)
     if rows is not None:
@@ -441,12 +428,9 @@ def snapshot_of(
 ) -> _core.Snapshot:
     """Return the core's snapshot from which a run starts.
 
-    Parameters
-    ----------
-    first_us
-        Time of the first decision, unless an event comes earlier; default: the state's time.
-    rows
-        The jobs of the run, all waiting; GPUs of other jobs remain held. Default: all.
+    ``first_us``: time of the first decision, unless an event comes earlier; default: the state's
+        time.
+    ``rows``: the jobs of the run, all waiting; GPUs of other jobs remain held. Default: all.
     """
     start_us = np.full(len(state.jobs), -1, np.int64)
     running = state.is_running

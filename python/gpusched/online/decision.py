@@ -323,12 +323,9 @@ def _with_memory(
 ) -> tuple[_core.Run, Int64, dict[str, Any], bytes]:
     """Replay the history, and take one more decision; ``b""`` starts a new history.
 
-    Returns
-    -------
-    tuple
-        The core's run, halted after the decision; the row there of each job of the state; the
-        decision as of ``_core.decided``, of the jobs of the state and by their rows; and the memory
-        that is to be passed to the next one.
+    The core's run, halted after the decision; the row there of each job of the state; the decision
+    as of ``_core.decided``, of the jobs of the state and by their rows; and the memory that is to
+    be passed to the next one.
     """
     if not isinstance(memory, bytes):
         raise TypeError(f"memory: expected bytes, not {memory!r:.80}")
@@ -446,14 +443,7 @@ class Memory:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Memory:
-        """Restore the history from :meth:`to_bytes`.
-
-        Raises
-        ------
-        ValueError
-            If it is truncated, changed, something else, or from another version, which may have
-            other rules.
-        """
+        """Restore the history from :meth:`to_bytes`."""
         with naming("memory", "not the memory of an earlier decision"):
             encoded, arrays = container.decode(bytes(data), _MEMORY)
             header = msgspec.json.decode(encoded, type=_Header, strict=True)

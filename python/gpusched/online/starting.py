@@ -73,15 +73,11 @@ _FINISHED: Final = 0
 class KnownPast:
     """Past jobs, in order of submission.
 
-    Attributes
-    ----------
-    jobs
-        The submitted jobs.
-    gpus, service_us, is_finished
-        int32, int64 microseconds and bool, one per job: its GPUs, its run time (so far, if it has
-        not finished), and whether it has finished. Longer than ``jobs`` if other jobs are running.
-    told_us
-        int64, one per job: its predicted run time before it ran; None: no predictions.
+    ``jobs``: the submitted jobs.
+    ``gpus``, ``service_us``, ``is_finished``: int32, int64 microseconds and bool, one per job: its
+        GPUs, its run time (so far, if it has not finished), and whether it has finished. Longer
+        than ``jobs`` if other jobs are running.
+    ``told_us``: int64, one per job: its predicted run time before it ran; None: no predictions.
     """
 
     jobs: Trace
@@ -108,10 +104,7 @@ class KnownPast:
     def of_run(cls, run: Simulation, live: ClusterState, rows: Int64) -> Self | None:
         """Return the past from an open run; None while too few of its jobs have finished.
 
-        Parameters
-        ----------
-        live, rows
-            Its current state, and the rows of the state's jobs in the run.
+        ``live``, ``rows``: its current state, and the rows of the state's jobs in the run.
         """
         is_finished = np.asarray(run.result().schedule.status) == _FINISHED
         if int(is_finished.sum()) < LEAST:
@@ -184,12 +177,8 @@ class ServiceDraws:
     ) -> Int64:
         """Return run times, one for each of ``numbers``, uniform in 0 to 2**53 - 1.
 
-        Parameters
-        ----------
-        numbers
-            int64[samples], or int64[jobs, samples] for equal jobs.
-        told_us
-            Its predicted run time; None: no prediction.
+        ``numbers``: int64[samples], or int64[jobs, samples] for equal jobs.
+        ``told_us``: its predicted run time; None: no prediction.
         """
         uniform: Float64 = numbers * np.float64(2.0**-53)
         if told_us is not None and self._told is not None:
@@ -276,16 +265,10 @@ class ArrivalDraws:
     Days begin at the current time of day, so nights stay nights. A past of less than two days is
     replayed from any time.
 
-    Attributes
-    ----------
-    jobs
-        The submissions, by time; run times of unfinished jobs are drawn once.
-    told_us
-        int64, one each: the run time that a policy sees.
-    at_us
-        int64, one each, ascending: submit time since the start of the first day.
-    span_us
-        Length of the past.
+    ``jobs``: the submissions, by time; run times of unfinished jobs are drawn once.
+    ``told_us``: int64, one each: the run time that a policy sees.
+    ``at_us``: int64, one each, ascending: submit time since the start of the first day.
+    ``span_us``: length of the past.
     """
 
     def __init__(
@@ -382,12 +365,9 @@ def stretch_factors(
     censored (Kaplan and Meier). Exact if the new question is exchangeable with the earlier ones;
     questions about one queue are correlated and drift.
 
-    Parameters
-    ----------
-    wait_s, is_over
-        float64 seconds and bool, one per question: the wait, so far if it is not over.
-    forecast_s
-        float64[questions, quantiles]: the forecast waits.
+    ``wait_s``, ``is_over``: float64 seconds and bool, one per question: the wait, so far if it is
+        not over.
+    ``forecast_s``: float64[questions, quantiles]: the forecast waits.
     """
     count = len(wait_s)
     if count < LEAST_QUESTIONS:
@@ -700,18 +680,12 @@ class Started(NamedTuple):
 class _Question:
     """The question when jobs of a state start, with sampled futures.
 
-    Attributes
-    ----------
-    jobs
-        Rows of waiting jobs.
-    first_us
-        Time of the policy's first decision, unless an event comes earlier; None: now.
-    service_us
-        int64[samples, num_jobs]: run time of each job of the state.
-    arrivals, begin_us
-        Future submissions, and where each sample begins in them; None: none.
-    outages
-        Those of the core from the time of the state on; None: none.
+    ``jobs``: rows of waiting jobs.
+    ``first_us``: time of the policy's first decision, unless an event comes earlier; None: now.
+    ``service_us``: int64[samples, num_jobs]: run time of each job of the state.
+    ``arrivals``, ``begin_us``: future submissions, and where each sample begins in them; None:
+        none.
+    ``outages``: those of the core from the time of the state on; None: none.
     """
 
     state: ClusterState

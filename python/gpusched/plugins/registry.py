@@ -100,10 +100,7 @@ def check_names(
 def check_spelling(where: str, own: Iterable[str], read: Iterable[str]) -> list[str]:
     """Return the public names of ``own`` that are not in ``read``, sorted.
 
-    Raises
-    ------
-    ValueError
-        If one of them is close to one that is read and that is not in ``own``.
+    Raises ValueError if one of them is close to one that is read and that is not in ``own``.
     """
     there, wanted = set(own), set(read)
     unread = sorted(key for key in there - wanted if not key.startswith("_"))
@@ -122,10 +119,7 @@ def check_parameters(
 ) -> None:
     """Check that ``parameters`` describes arguments of the constructor with known keys.
 
-    Raises
-    ------
-    ValueError
-        If not; the message has the nearest name.
+    Raises ValueError if not; the message has the nearest name.
     """
     arguments = list(known)
     for key, words in told.items():

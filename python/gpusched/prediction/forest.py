@@ -160,16 +160,10 @@ class Trees:
     ``values[feature] > threshold``; false leads to ``child``, true to ``child + 1``. A leaf is its
     own child and has an infinite threshold.
 
-    Attributes
-    ----------
-    root
-        int32, the first vertex of each tree.
-    child, feature
-        int32 per vertex.
-    threshold
-        float32 per vertex, infinite at leaves.
-    value
-        float64 per vertex, used at leaves only.
+    ``root``: int32, the first vertex of each tree.
+    ``child``, ``feature``: int32 per vertex.
+    ``threshold``: float32 per vertex, infinite at leaves.
+    ``value``: float64 per vertex, used at leaves only.
     """
 
     root: Int32
@@ -260,10 +254,7 @@ class Trees:
     def problem(self, num_features: int, *, are_means: bool = False) -> str | None:
         """Return the first invalid array with the reason, or None.
 
-        Parameters
-        ----------
-        are_means
-            Whether the values are run times in seconds, not their logarithms.
+        ``are_means``: whether the values are run times in seconds, not their logarithms.
         """
         size = len(self.child)
         vertex = np.arange(size)

@@ -37,12 +37,8 @@ _WIDTHS: Final = ("below 1", "1", "2-8", "9+")
 class JobGroups:
     """Each job in one group.
 
-    Attributes
-    ----------
-    codes
-        int32, one per job: index into ``names``.
-    names
-        The groups, in their natural order if ``is_ordered``.
+    ``codes``: int32, one per job: index into ``names``.
+    ``names``: the groups, in their natural order if ``is_ordered``.
     """
 
     codes: Int32
@@ -51,16 +47,7 @@ class JobGroups:
 
 
 def job_groups(result: RunLog, by: str) -> JobGroups:
-    """Group the jobs of ``result``.
-
-    Raises
-    ------
-    ValueError
-        If ``by`` is not in :data:`GROUPINGS` (the nearest is suggested), or the trace lacks its
-        column.
-    TypeError
-        If ``by`` is not a text.
-    """
+    """Group the jobs of ``result``."""
     from gpusched.base.suggest import nearest
 
     if not isinstance(by, str):
@@ -157,12 +144,8 @@ PERCENTILES: Final = (50, 90, 95, 99)
 class JobTimes:
     """The times of a run's jobs, sorted once for all its breakdowns.
 
-    Attributes
-    ----------
-    finished
-        Which jobs finished.
-    gpu_us
-        GPU time that each job held, microseconds.
+    ``finished``: which jobs finished.
+    ``gpu_us``: GPU time that each job held, microseconds.
     """
 
     def __init__(self, result: RunLog) -> None:
@@ -181,12 +164,8 @@ class JobTimes:
 
         Values are in seconds, NaN for an empty group.
 
-        Parameters
-        ----------
-        name
-            ``wait`` or ``jct``.
-        group
-            The group of each job, int32; -1 for jobs that do not count.
+        ``name``: ``wait`` or ``jct``.
+        ``group``: the group of each job, int32; -1 for jobs that do not count.
         """
         order, time_us = self._ordered[name]
         count, mean_us, percentiles_us = _core.group_times(

@@ -34,14 +34,9 @@ ANY_TYPE: Final = "any type"
 class Holdings:
     """The rows of an interval log with the GPU time of each.
 
-    Attributes
-    ----------
-    job, kind
-        JobId, and index into ``kinds``: int64, one per row.
-    gpu_us
-        GPUs held x time, float64 microseconds; a share of a GPU counts as that share.
-    kinds
-        The GPU types of the cluster; also :data:`ANY_TYPE` if one pool has several.
+    ``job``, ``kind``: JobId, and index into ``kinds``: int64, one per row.
+    ``gpu_us``: GPUs held x time, float64 microseconds; a share of a GPU counts as that share.
+    ``kinds``: the GPU types of the cluster; also :data:`ANY_TYPE` if one pool has several.
     """
 
     job: Int64
@@ -84,10 +79,7 @@ def logged_gpu_us(trace: Trace, rows: Mapping[str, AnyArray]) -> Float64:
 def held_gpu_us(trace: Trace, schedule: Schedule, *, is_fixed: bool) -> Float64:
     """Return the GPU time of each job, microseconds; unfinished ones count to the end of the run.
 
-    Parameters
-    ----------
-    is_fixed
-        Whether every job ran on its requested number of GPUs; then the log is not needed.
+    ``is_fixed``: whether every job ran on its requested number of GPUs; then the log is not needed.
     """
     if not is_fixed or (np.asarray(schedule.status) >= UNFINISHED).any():
         return logged_gpu_us(trace, schedule.intervals())
@@ -205,12 +197,10 @@ def checked_prices(
 ) -> dict[str, float]:
     """Return a price for each of ``types``.
 
-    Raises
-    ------
-    ValueError
-        If a type has no price, a price has an unknown type, or a price is negative or not finite.
-    TypeError
-        If a price is not a number.
+    Raises ValueError if a type has no price, a price has an unknown type, or a price is negative or
+    not finite.
+
+    Raises TypeError if a price is not a number.
     """
     given = dict(prices) if isinstance(prices, Mapping) else dict.fromkeys(types, prices)
     for kind in given:

@@ -423,19 +423,13 @@ def _placed(rows: list[dict[str, Any]], keys: tuple[str, ...]) -> list[str]:
 class Group:
     """Runs of one setting and one value of the axis.
 
-    Attributes
-    ----------
-    by_seed
-        The metric of each seed that has one.
-    missing
-        Seeds whose run failed, or has no such value.
-    growth
-        The metric ``growth`` of each run that has one.
-    is_clairvoyant
-        Whether any run saw the true run times.
-    unserved, others
-        The share of the requested GPU time that a run did not finish, or that only some of the
-        runs compared finished: the largest over the seeds. 0 for metrics of all jobs.
+    ``by_seed``: the metric of each seed that has one.
+    ``missing``: seeds whose run failed, or has no such value.
+    ``growth``: the metric ``growth`` of each run that has one.
+    ``is_clairvoyant``: whether any run saw the true run times.
+    ``unserved``, ``others``: the share of the requested GPU time that a run did not finish, or that
+        only some of the runs compared finished: the largest over the seeds. 0 for metrics of all
+        jobs.
     """
 
     by_seed: dict[Any, float] = field(default_factory=dict)
@@ -490,14 +484,7 @@ Setting = dict[Any, Group]
 def _settings_of(
     runs: pl.DataFrame, metric: str, axis: str, by: Sequence[str]
 ) -> dict[Key, Setting]:
-    """Group the runs by setting and by value of the axis, in the order of the frame.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, the metric is not a number, or two runs of a group have the same
-        seed: the message names the columns in which they differ.
-    """
+    """Group the runs by setting and by value of the axis, in the order of the frame."""
     _check_columns(runs, metric, axis, by)
     found: dict[Key, dict[Any, Group]] = {}
     known = metrics().get(metric)
@@ -574,12 +561,8 @@ def _row_warnings(
 ) -> list[str]:
     """Return the warnings of a row: seeds without a value or a pair, too few of them.
 
-    Parameters
-    ----------
-    base
-        The runs it is compared with: None for the baseline itself, or where there is none.
-    lacks_baseline
-        Whether the setting has no run of the baseline.
+    ``base``: the runs it is compared with: None for the baseline itself, or where there is none.
+    ``lacks_baseline``: whether the setting has no run of the baseline.
     """
     lines = []
     num = len(group.by_seed)

@@ -241,15 +241,10 @@ def _num_threads(threads: int | None, num_runs: int) -> int:
 class Tenths(NamedTuple):
     """How the mean JCT of a policy compares with another's in the tenths of a trace.
 
-    Attributes
-    ----------
-    ratio
-        Over all jobs.
-    num_lower
-        Number of tenths in which it is lower.
-    typical
-        The ratio in a typical tenth and its range, as :func:`gpusched.studies.ratio` gives them.
-        Tenths follow one another, so the range is not a confidence interval.
+    ``ratio``: over all jobs.
+    ``num_lower``: number of tenths in which it is lower.
+    ``typical``: the ratio in a typical tenth and its range, as :func:`gpusched.studies.ratio` gives
+        them. Tenths follow one another, so the range is not a confidence interval.
     """
 
     ratio: float

@@ -101,13 +101,7 @@ class Backend:
         return SharedFile(value, Path(self._folder.name) / str(next(self._numbers)))
 
     def submit(self, run: Callable[..., Any], /, *args: Any) -> Future[Outcome]:
-        """Run ``run(*args)`` on some worker.
-
-        Raises
-        ------
-        Exception
-            If the call cannot be pickled.
-        """
+        """Run ``run(*args)`` on some worker."""
         try:
             future: Future[Outcome] = self._executor.submit(outcome_of, self._study, run, *args)
         except BrokenExecutor as error:
@@ -116,13 +110,7 @@ class Backend:
         return future
 
     def is_lost(self, error: BaseException) -> bool:
-        """Whether this error means that a worker died, under this call or another.
-
-        Raises
-        ------
-        BackendLost
-            If nothing more can run.
-        """
+        """Whether this error means that a worker died, under this call or another."""
         if isinstance(error, BrokenExecutor):
             raise BackendLost(
                 f"{type(self._executor).__name__}: a worker died, and with it the executor; "
@@ -486,20 +474,10 @@ class _RayExecutor(Executor):
 def backend_for(executor: Any = None) -> Backend:
     """Return the backend of an executor argument.
 
-    Parameters
-    ----------
-    executor
-        None or ``"threads"``: a thread per CPU; ``"threads:N"``: N of them. ``"processes"`` and
-        ``"processes:N"``. ``"dask:ADDRESS"`` of a scheduler (extra: dask), ``"ray"`` for a
-        local one and ``"ray:ADDRESS"`` (extra: ray). Also any ``concurrent.futures.Executor`` or
-        a ``distributed.Client``, which stay open, or a backend.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If it is none of these.
-    ImportError
-        If an extra is missing.
+    ``executor``: none or ``"threads"``: a thread per CPU; ``"threads:N"``: N of them.
+        ``"processes"`` and ``"processes:N"``. ``"dask:ADDRESS"`` of a scheduler (extra: dask),
+        ``"ray"`` for a local one and ``"ray:ADDRESS"`` (extra: ray). Also any
+        ``concurrent.futures.Executor`` or a ``distributed.Client``, which stay open, or a backend.
     """
     if executor is None:
         return Threads(_num_cpus())

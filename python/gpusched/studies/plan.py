@@ -87,14 +87,7 @@ class Named(NamedTuple):
 
 
 def choices_of(study: Study, role: str) -> list[Named]:
-    """Resolve the entries of a role; labels must be unique.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If a name or an option is unknown, a value out of range or a label used twice; the message
-        has the path of the entry.
-    """
+    """Resolve the entries of a role; labels must be unique."""
     axis = _ROLES[role].plural
     found: list[Named] = []
     for position, entry in enumerate(getattr(study, axis)):
@@ -181,17 +174,11 @@ def _check_parameter(axis: ParameterAxis, found: Sequence[Named]) -> None:
 class Recipe:
     """How the jobs of some runs are made.
 
-    Attributes
-    ----------
-    name
-        SHA-256 of all that determines them: equal names, equal jobs.
-    trace, cluster
-        Positions in the study of the entry, and of the cluster that a load refers to (-1 if the
-        jobs are the same for all clusters).
-    jobs, window, load
-        One value per axis; None: unchanged. ``window`` is a position.
-    seed
-        Seed of all random draws.
+    ``name``: SHA-256 of all that determines them: equal names, equal jobs.
+    ``trace``, ``cluster``: positions in the study of the entry, and of the cluster that a load
+        refers to (-1 if the jobs are the same for all clusters).
+    ``jobs``, ``window``, ``load``: one value per axis; None: unchanged. ``window`` is a position.
+    ``seed``: seed of all random draws.
     """
 
     name: str
@@ -207,18 +194,11 @@ class Recipe:
 class PlannedRun:
     """One run of a study.
 
-    Attributes
-    ----------
-    recipe
-        How its jobs are made.
-    cluster
-        Position in the study.
-    choices
-        Positions of policy, placement, speed, contention and predictor.
-    values
-        Position of the value of each axis of parameters; -1 if it has none.
-    load, seed
-        As requested; a load of None leaves the jobs unchanged.
+    ``recipe``: how its jobs are made.
+    ``cluster``: position in the study.
+    ``choices``: positions of policy, placement, speed, contention and predictor.
+    ``values``: position of the value of each axis of parameters; -1 if it has none.
+    ``load``, ``seed``: as requested; a load of None leaves the jobs unchanged.
     """
 
     recipe: Recipe
@@ -233,20 +213,14 @@ class PlannedRun:
 class Plan:
     """All runs of a study, their names, and the objects of their positions.
 
-    Attributes
-    ----------
-    runs
-        Grouped by jobs.
-    clusters
-        The clusters, with their labels in ``cluster_labels``.
-    named
-        The entries of each role, in the order of :data:`~gpusched.studies.study.ROLES`.
-    names
-        Of the runs, 32 hexadecimal digits. Two runs have the same name only if all that determines
-        their result is equal: the recipe of the jobs, the cluster, the policy with all values of
-        its parameters, placement, speed, contention, predictor, seed, warm-up, metrics and code.
-        Labels do not count. A Python object counts by its code and state; one that cannot be read
-        has a new name each time.
+    ``runs``: grouped by jobs.
+    ``clusters``: the clusters, with their labels in ``cluster_labels``.
+    ``named``: the entries of each role, in the order of :data:`~gpusched.studies.study.ROLES`.
+    ``names``: of the runs, 32 hexadecimal digits. Two runs have the same name only if all that
+        determines their result is equal: the recipe of the jobs, the cluster, the policy with all
+        values of its parameters, placement, speed, contention, predictor, seed, warm-up, metrics
+        and code. Labels do not count. A Python object counts by its code and state; one that cannot
+        be read has a new name each time.
     """
 
     study: Study
@@ -258,13 +232,7 @@ class Plan:
     names: list[str] = field(default_factory=list)
 
     def only(self, begin: str) -> Plan:
-        """Select the runs whose names start with ``begin``.
-
-        Raises
-        ------
-        ValueError
-            If there is none.
-        """
+        """Select the runs whose names start with ``begin``."""
         chosen = [at for at, name in enumerate(self.names) if name.startswith(begin)]
         if not chosen:
             raise ValueError(
@@ -295,15 +263,9 @@ class Plan:
     def compared(self, kept: pl.DataFrame) -> Iterator[tuple[list[str], Apart]]:
         """Find runs that differ only in the policy, and do not finish the same jobs.
 
-        Parameters
-        ----------
-        kept
-            The rows of runs; failed ones are not compared.
+        The names of such runs, with the jobs that are not common to them.
 
-        Returns
-        -------
-        iterator
-            The names of such runs, with the jobs that are not common to them.
+        ``kept``: the rows of runs; failed ones are not compared.
         """
         left = dict(kept.select("run", LEFT).iter_rows()) if LEFT in kept.columns else {}
         alike: dict[object, list[str]] = {}
@@ -414,12 +376,8 @@ class Plan:
     def table(self, kept: pl.DataFrame, repeat: str) -> pl.DataFrame:
         """Join the results of the runs to their axes.
 
-        Parameters
-        ----------
-        kept
-            Rows with the column ``run``, at most one per run.
-        repeat
-            Command that repeats a run, with ``{run}`` for its name.
+        ``kept``: rows with the column ``run``, at most one per run.
+        ``repeat``: command that repeats a run, with ``{run}`` for its name.
         """
         import polars as pl
 
@@ -448,16 +406,7 @@ class Plan:
 
 
 def expand(study: Study) -> Plan:
-    """Plan the runs of a study.
-
-    Raises
-    ------
-    OSError
-        If a file of the study cannot be read.
-    ValueError, TypeError
-        If a name is unknown, two entries have the same label, or ``zip`` or ``runs`` refers to
-        something missing; the message has the path.
-    """
+    """Plan the runs of a study."""
     clusters = tuple(entry.made() for entry in study.clusters)
     titles = [entry.title(made) for entry, made in zip(study.clusters, clusters, strict=True)]
     plan = Plan(
@@ -770,12 +719,8 @@ def jobs_of(
 ) -> Trace:
     """Make the jobs of a run.
 
-    Parameters
-    ----------
-    source
-        The result of :func:`source_of`.
-    cluster
-        The cluster that the load refers to; None if no load is set.
+    ``source``: the result of :func:`source_of`.
+    ``cluster``: the cluster that the load refers to; None if no load is set.
     """
     from gpusched.traces.generating.synthetic_traces import generate
 

@@ -336,14 +336,11 @@ class _Gathered:
 class RunContext:
     """The data that the runs of a study share.
 
-    Attributes
-    ----------
-    sources
-        The traces that are read or given, by their positions in the study.
-    choices
-        Per role the resolved choices, by (position, positions of values).
-    warm_up_cut, tail_s, metrics, max_intervals, kill_invalid_depend, priority_age_s
-        Of the study; ``metrics`` are those that summaries do not include by default.
+    ``sources``: the traces that are read or given, by their positions in the study.
+    ``choices``: per role the resolved choices, by (position, positions of values).
+    ``warm_up_cut``, ``tail_s``, ``metrics``, ``max_intervals``, ``kill_invalid_depend``,
+        ``priority_age_s``: of the study; ``metrics`` are those that summaries do not include by
+        default.
     """
 
     entries: tuple[StudyTrace, ...]
@@ -359,13 +356,7 @@ class RunContext:
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
-        """Read the files of a study, and collect the data its runs need.
-
-        Raises
-        ------
-        OSError, ValueError, TypeError
-            If a trace cannot be read.
-        """
+        """Read the files of a study, and collect the data its runs need."""
         study, known_metrics = plan.study, metrics()
         choices: tuple[dict[tuple[int, tuple[int, ...]], Any], ...] = tuple({} for _ in ROLES)
         for run in plan.runs:
@@ -447,12 +438,8 @@ class RunContext:
 class Batch:
     """Runs on the same jobs, executed by one worker in a row.
 
-    Attributes
-    ----------
-    runs
-        Each with its name.
-    apart
-        Jobs that are not measured; None: the runs are measured for the first time.
+    ``runs``: each with its name.
+    ``apart``: jobs that are not measured; None: the runs are measured for the first time.
     """
 
     recipe: Recipe
@@ -470,10 +457,7 @@ class Batch:
 def batches(runs: Sequence[tuple[str, PlannedRun]], num_jobs: Sequence[int]) -> Iterator[Batch]:
     """Divide runs, in the order of their jobs, into batches.
 
-    Parameters
-    ----------
-    num_jobs
-        Approximate number of jobs of each run.
+    ``num_jobs``: approximate number of jobs of each run.
     """
     held: list[tuple[str, PlannedRun]] = []
     total = 0
@@ -604,13 +588,7 @@ def _failed_row(name: str, error: BaseException) -> Row:
 
 
 def python_parts(study: Study) -> list[str]:
-    """Return the labels of the policies and placements written in Python.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If a name is unknown.
-    """
+    """Return the labels of the policies and placements written in Python."""
     found = (one for role in _PYTHON_ROLES for one in choices_of(study, role))
     return [label for label, choice in found if not is_native(choice)]
 
@@ -618,10 +596,7 @@ def python_parts(study: Study) -> list[str]:
 class PythonTime:
     """Time that runs in threads spent in Python; warns once when it is long.
 
-    Parameters
-    ----------
-    executor
-        The user's argument: with an explicit choice of threads there is no warning.
+    ``executor``: the user's argument: with an explicit choice of threads there is no warning.
     """
 
     def __init__(self, plan: Plan, executor: Any) -> None:
@@ -644,22 +619,13 @@ class PythonTime:
 class SweepEstimate:
     """The estimated cost of a study, from :func:`gpusched.estimate`.
 
-    Attributes
-    ----------
-    num_runs, num_kept
-        Numbers of all runs, and of those saved in the folder.
-    num_jobs
-        Total number of jobs of the runs left.
-    runs_s
-        Time of all runs left, one after the other, seconds.
-    wall_s
-        Time of the same on ``num_slots`` workers, seconds.
-    memory_bytes
-        Approximate peak memory.
-    pilots
-        Seconds per thousand jobs, by policy tried.
-    errors
-        Errors of the runs that were tried.
+    ``num_runs``, ``num_kept``: numbers of all runs, and of those saved in the folder.
+    ``num_jobs``: total number of jobs of the runs left.
+    ``runs_s``: time of all runs left, one after the other, seconds.
+    ``wall_s``: time of the same on ``num_slots`` workers, seconds.
+    ``memory_bytes``: approximate peak memory.
+    ``pilots``: seconds per thousand jobs, by policy tried.
+    ``errors``: errors of the runs that were tried.
     """
 
     num_runs: int
@@ -689,19 +655,9 @@ def estimate(
     Times are assumed proportional to the number of jobs, which is too low for policies whose
     decisions get slower with the queue.
 
-    Parameters
-    ----------
-    folder
-        Runs saved there are not counted.
-    num_slots
-        Number of parallel runs; None: one per CPU.
-    has_processes
-        Whether each of them is in its own process.
-
-    Raises
-    ------
-    OSError, ValueError, TypeError
-        As :func:`gpusched.sweep`.
+    ``folder``: runs saved there are not counted.
+    ``num_slots``: number of parallel runs; None: one per CPU.
+    ``has_processes``: whether each of them is in its own process.
     """
     plan = expand(study)
     done = plan.done_in(RunStore(folder).read()) if (folder / RUNS).is_dir() else set()

@@ -215,14 +215,9 @@ class Score(NamedTuple):
 class Attempt:
     """A trial: its choices and its outcome.
 
-    Attributes
-    ----------
-    label, values
-        Name of the policy in the space, and its options.
-    policy
-        None if the values cannot be combined.
-    scores
-        One per window so far.
+    ``label``, ``values``: name of the policy in the space, and its options.
+    ``policy``: none if the values cannot be combined.
+    ``scores``: one per window so far.
     """
 
     number: int
@@ -248,12 +243,9 @@ class Attempt:
 class Candidate:
     """A policy to be tested on held-out jobs.
 
-    Attributes
-    ----------
-    trial
-        Its number; None for the baseline and for default options.
-    search_value
-        The metric in the whole search window; None if it did not run there, or failed.
+    ``trial``: its number; None for the baseline and for default options.
+    ``search_value``: the metric in the whole search window; None if it did not run there, or
+        failed.
     """
 
     label: str
@@ -366,10 +358,7 @@ def search(
 ) -> list[Attempt]:
     """Search a space, from the default options on; equal arguments give equal trials.
 
-    Parameters
-    ----------
-    batch
-        Number of trials proposed at a time, each without knowing the others' results.
+    ``batch``: number of trials proposed at a time, each without knowing the others' results.
     """
     import optuna
     from optuna.trial import TrialState

@@ -59,14 +59,9 @@ def not_beaten(
 
     All pairs are compared, with p values adjusted by Holm.
 
-    Parameters
-    ----------
-    columns
-        By name one value per seed, in the same order.
-    better
-        Whether ``"lower"`` or ``"higher"`` values are better.
-    scale
-        Compare by :func:`ratio`, or by :func:`difference`, whose 2% are of the median.
+    ``columns``: by name one value per seed, in the same order.
+    ``better``: whether ``"lower"`` or ``"higher"`` values are better.
+    ``scale``: compare by :func:`ratio`, or by :func:`difference`, whose 2% are of the median.
     """
     pairs = list(combinations(columns, 2))
     if not pairs:

@@ -148,19 +148,12 @@ def outcome_of(
 ) -> Outcome:
     """Compare a run with the baseline.
 
-    Parameters
-    ----------
-    reference
-        The run of the baseline.
-    resolution_s
-        Smallest change of a completion time that counts as a gain or loss.
-    window
-        The part of each run that is measured, on its own clock. Gains and losses are counted over
-        the jobs in it in the baseline.
-    same
-        The jobs that job measures cover.
-    measures
-        What is measured.
+    ``reference``: the run of the baseline.
+    ``resolution_s``: smallest change of a completion time that counts as a gain or loss.
+    ``window``: the part of each run that is measured, on its own clock. Gains and losses are
+        counted over the jobs in it in the baseline.
+    ``same``: the jobs that job measures cover.
+    ``measures``: what is measured.
     """
     jobs, spec, measured = result.jobs, result.spec, same.measured(label, result)
     counted = np.ones(len(jobs), np.bool_) if window is None else window.counted(reference.trace)
@@ -226,15 +219,7 @@ class Change:
     def applied(self, scenario: Scenario, base: Scenario) -> Scenario:
         """Return the scenario with the change.
 
-        Parameters
-        ----------
-        base
-            The baseline: a load refers to its cluster.
-
-        Raises
-        ------
-        ValueError
-            If the value is malformed or not possible; the message names the change.
+        ``base``: the baseline: a load refers to its cluster.
         """
         value = self.check(scenario.trace)
         with self._named():
@@ -249,15 +234,7 @@ class Change:
 
 
 def parse_changes(changes: Mapping[str, Any] | Sequence[str]) -> tuple[Change, ...]:
-    """Parse changes: strings such as ``"policy=srtf"``, or a mapping by setting.
-
-    Raises
-    ------
-    ValueError
-        If there is none, one is listed twice, or the setting is unknown.
-    TypeError
-        If they are neither.
-    """
+    """Parse changes: strings such as ``"policy=srtf"``, or a mapping by setting."""
     if isinstance(changes, Mapping):
         pairs = [(key, value) for key, value in changes.items()]
     elif isinstance(changes, str) or not isinstance(changes, Sequence):

@@ -51,10 +51,7 @@ def claims() -> dict[str, str]:
 def checked_claims(declares: Iterable[str]) -> frozenset[str]:
     """Return the claims as a set.
 
-    Raises
-    ------
-    ValueError
-        If a claim is unknown. TypeError if ``declares`` is a single string.
+    Raises ValueError if a claim is unknown. TypeError if ``declares`` is a single string.
     """
     if isinstance(declares, str):
         raise TypeError(f"declares: expected a collection of claims, not {declares!r}")
@@ -234,13 +231,7 @@ def laws() -> dict[str, Law]:
 
 
 def chosen_laws(names: Iterable[str] | None) -> tuple[Law, ...]:
-    """Return the properties with these names; None: all.
-
-    Raises
-    ------
-    ValueError
-        If a property is unknown. TypeError if ``names`` is a single string.
-    """
+    """Return the properties with these names; None: all."""
     if names is None:
         return tuple(laws().values())
     if isinstance(names, str):

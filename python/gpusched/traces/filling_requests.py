@@ -206,13 +206,7 @@ def screened_requests(
     name: str = "requests",
     source: str = "columns",
 ) -> Requests:
-    """Check columns named as in :meth:`Requests.from_columns`; drop rejected rows.
-
-    Raises
-    ------
-    ValueError
-        As :meth:`Requests.from_columns`.
-    """
+    """Check columns named as in :meth:`Requests.from_columns`; drop rejected rows."""
     screen.show_others({**numeric, "id": ids})
     may_be_none = msgspec.structs.replace(JOB_COLUMNS["gpus"], above=None, least=0)
     stored = {"gpus": check.stored_numbers(screen, may_be_none, numeric["gpus"], {})}

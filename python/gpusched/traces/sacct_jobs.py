@@ -35,14 +35,10 @@ _ARRAY: Final = r"^(\d+)_\d"
 class Attempts:
     """One attempt per row; joining writes the whole job into the row of the last attempt.
 
-    Attributes
-    ----------
-    submit_us, start_us, service_us
-        int64: arrival, start, and run time; 0 where unknown.
-    held_us
-        int64: time from the arrival until the job is eligible.
-    has_start, has_end
-        Whether the attempt started, and whether it ended.
+    ``submit_us``, ``start_us``, ``service_us``: int64: arrival, start, and run time; 0 where
+        unknown.
+    ``held_us``: int64: time from the arrival until the job is eligible.
+    ``has_start``, ``has_end``: whether the attempt started, and whether it ended.
     """
 
     submit_us: Int64
@@ -292,26 +288,20 @@ def jobs_of(
 ) -> Trace:
     """Build a trace from text columns under the names of sacct.
 
-    Parameters
-    ----------
-    where
-        Place of the columns for messages: the file, and the line of its header if it has one.
-    arrival
-        A job arrives at its ``"submit"`` time, and is held until it is eligible (begin times and
-        dependencies met), or when it is ``"eligible"``; its wait counts from then. Default:
-        eligible, if that column exists, since no scheduler could have started the job before.
-    requeues
-        ``"join"``: rows of one JobID are one job, which arrives with the first and adds up all run
-        times; ``"separate"``: each row is a job.
-    gpu_types
-        A job may run on the types it was ``"allocated"``, the types it ``"requested"``, or
-        ``"any"``.
-    queue, group
-        The columns for queue and group.
-    gpus_per_node
-        GPUs per node for jobs with nodes but no GPUs, at sites that allocate whole nodes.
-    shards_per_gpu
-        Number of shards per GPU; default: jobs with shards are rejected.
+    ``where``: place of the columns for messages: the file, and the line of its header if it has
+        one.
+    ``arrival``: a job arrives at its ``"submit"`` time, and is held until it is eligible (begin
+        times and dependencies met), or when it is ``"eligible"``; its wait counts from then.
+        Default: eligible, if that column exists, since no scheduler could have started the job
+        before.
+    ``requeues``: ``"join"``: rows of one JobID are one job, which arrives with the first and adds
+        up all run times; ``"separate"``: each row is a job.
+    ``gpu_types``: a job may run on the types it was ``"allocated"``, the types it ``"requested"``,
+        or ``"any"``.
+    ``queue``, ``group``: the columns for queue and group.
+    ``gpus_per_node``: GPUs per node for jobs with nodes but no GPUs, at sites that allocate whole
+        nodes.
+    ``shards_per_gpu``: number of shards per GPU; default: jobs with shards are rejected.
     """
     for option, number in (("gpus_per_node", gpus_per_node), ("shards_per_gpu", shards_per_gpu)):
         if number is not None:

@@ -47,24 +47,11 @@ def numbers(
 ) -> AnyArray:
     """Read a column of numbers.
 
-    Parameters
-    ----------
-    column, label
-        gpusched's name of the column, and the file's.
-    may_miss
-        Whether an empty value means "not given" (NaN) instead of an error.
-    may_be_time
-        Whether the column could also hold wall-clock times.
+    int64 or float64; rows that failed hold NaN.
 
-    Returns
-    -------
-    numpy.ndarray
-        int64 or float64; rows that failed hold NaN.
-
-    Raises
-    ------
-    TypeError
-        If the column holds neither numbers nor text.
+    ``column``, ``label``: gpusched's name of the column, and the file's.
+    ``may_miss``: whether an empty value means "not given" (NaN) instead of an error.
+    ``may_be_time``: whether the column could also hold wall-clock times.
     """
     import polars
 
@@ -115,13 +102,7 @@ def identifiers(screen: Screen, label: str, values: Any) -> AnyArray:
 
 
 def labels(screen: Screen, label: str, values: polars.Series) -> Labels:
-    """Number the names in a column; any scalar value can be a name.
-
-    Raises
-    ------
-    TypeError
-        If the column holds lists, records, objects or bytes.
-    """
+    """Number the names in a column; any scalar value can be a name."""
     import polars
 
     if values.dtype.is_nested() or values.dtype in (polars.Binary, polars.Object):
@@ -170,12 +151,6 @@ def cumulated(screen: Screen, column: str, gaps_s: AnyArray) -> Int64:
     """Return the running sum of the seconds since the previous row, each rounded to ticks.
 
     The first may be missing (NaN).
-
-    Raises
-    ------
-    ValueError
-        If one is not finite and at least 0: all later arrivals depend on it, so the row cannot
-        simply be left out.
     """
     if len(gaps_s) and np.isnan(gaps_s[0]):
         gaps_s = np.concatenate([np.zeros(1), gaps_s[1:]])

@@ -1465,15 +1465,8 @@ def _other(frame: Any) -> str:
 def _submitted_within(trace: Trace, start: Any, end: Any) -> Bool:
     """Return which jobs were submitted in ``[start, end)``.
 
-    Parameters
-    ----------
-    start, end
-        Seconds on the clock of the trace, a ``datetime`` or an ISO 8601 text; None: no limit.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If one is neither, or is a date but the trace has none; or the end lies before the start.
+    ``start``, ``end``: seconds on the clock of the trace, a ``datetime`` or an ISO 8601 text; None:
+        no limit.
     """
     inside: Bool = np.ones(len(trace), dtype=np.bool_)
     first = None if start is None else _seconds(trace, "from", start)
@@ -1527,16 +1520,8 @@ def _ticks(trace: Trace, which: str, moment: datetime) -> int:
 def _fulfilling(trace: Trace, condition: str) -> Bool:
     """Return the jobs for which a condition in SQL holds; missing values never fulfil it.
 
-    Parameters
-    ----------
-    condition
-        On the columns of :meth:`gpusched.Trace.to_polars`, in the SQL of Polars:
-        ``"gpus >= 8 and user != 'x'"``.
-
-    Raises
-    ------
-    ValueError
-        If it cannot be read, names an unknown column, or is not a condition.
+    ``condition``: on the columns of :meth:`gpusched.Trace.to_polars`, in the SQL of Polars: ``"gpus
+        >= 8 and user != 'x'"``.
     """
     import polars
 

@@ -22,30 +22,18 @@ Array = np.ndarray[Any, Any]
 class Jobs:
     """The active jobs of a round, one entry or row per job; times in seconds.
 
-    Attributes
-    ----------
-    rates
-        Service per second on each GPU type at the job's own number of GPUs, float64[n, types];
-        each row has a positive entry.
-    gpus, weight
-        Number of GPUs and weight of each job.
-    remaining, elapsed, served
-        Service left, time since the submit, service received.
-    time_left
-        Until the deadline; infinite without one.
-    value
-        Value of meeting the deadline.
-    capacity
-        GPUs of each type.
-    iterations
-        Iterations per second of service, or 1 if services count.
-    price
-        Price of a GPU of each type.
-    breaks_ties
-        Whether to use the optimal solution with the most throughput.
-    isolated
-        Time that the work so far would have taken with an equal share of all GPUs; None: computed
-        with the present share.
+    ``rates``: service per second on each GPU type at the job's own number of GPUs, float64[n,
+        types]; each row has a positive entry.
+    ``gpus``, ``weight``: number of GPUs and weight of each job.
+    ``remaining``, ``elapsed``, ``served``: service left, time since the submit, service received.
+    ``time_left``: until the deadline; infinite without one.
+    ``value``: value of meeting the deadline.
+    ``capacity``: GPUs of each type.
+    ``iterations``: iterations per second of service, or 1 if services count.
+    ``price``: price of a GPU of each type.
+    ``breaks_ties``: whether to use the optimal solution with the most throughput.
+    ``isolated``: time that the work so far would have taken with an equal share of all GPUs; None:
+        computed with the present share.
     """
 
     rates: Array
@@ -116,18 +104,11 @@ def level(
 ) -> Level:
     """Maximise the height such that each job's gain is at least the height times its need.
 
-    Parameters
-    ----------
-    gain
-        On each type, float64[n, types].
-    need, floor
-        A job without a need is not raised; its gain is at least its floor.
-    gpus, count
-        Number of GPUs of each job, and number of jobs like it.
-    capacity
-        GPUs of each type.
-    tie
-        Value of the total throughput, in heights.
+    ``gain``: on each type, float64[n, types].
+    ``need``, ``floor``: a job without a need is not raised; its gain is at least its floor.
+    ``gpus``, ``count``: number of GPUs of each job, and number of jobs like it.
+    ``capacity``: GPUs of each type.
+    ``tie``: value of the total throughput, in heights.
     """
     least = np.zeros(len(need)) if floor is None else floor
     num, types = gain.shape

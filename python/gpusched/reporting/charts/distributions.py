@@ -150,14 +150,9 @@ def _distribution(
 
     The axis begins at the 0.1% quantile.
 
-    Parameters
-    ----------
-    values_of
-        One value per job of a result; NaN is left out.
-    least
-        The smallest value on the axis; smaller ones are counted there.
-    is_time
-        Seconds on a logarithmic axis; otherwise numbers on a linear one.
+    ``values_of``: one value per job of a result; NaN is left out.
+    ``least``: the smallest value on the axis; smaller ones are counted there.
+    ``is_time``: seconds on a logarithmic axis; otherwise numbers on a linear one.
     """
     policies = marked(comparison)
     points = points_each(points, len(policies))

@@ -113,18 +113,12 @@ def contention(source: Result | Comparison, *, points: int = POINTS) -> alt.Face
 class Strip:
     """A chart of one column of the steps.
 
-    Attributes
-    ----------
-    column
-        Column of the steps.
-    name, title, caption
-        Texts of the chart.
-    what, unit
-        The quantity on the axis, and the unit of its values.
-    is_log
-        Whether the axis is logarithmic; it then begins at 1, and smaller values are drawn there.
-    of_gpus
-        Whether to draw the GPUs of the cluster as a limit across every strip.
+    ``column``: column of the steps.
+    ``name``, ``title``, ``caption``: texts of the chart.
+    ``what``, ``unit``: the quantity on the axis, and the unit of its values.
+    ``is_log``: whether the axis is logarithmic; it then begins at 1, and smaller values are drawn
+        there.
+    ``of_gpus``: whether to draw the GPUs of the cluster as a limit across every strip.
     """
 
     column: str
@@ -173,10 +167,7 @@ def strips(
 ) -> list[alt.FacetChart]:
     """Draw charts of the same steps, which are computed once and not kept.
 
-    Parameters
-    ----------
-    points
-        Maximum number of points of a curve.
+    ``points``: maximum number of points of a curve.
     """
     policies = marked(comparison)
     points = points_each(points, len(policies))

@@ -30,12 +30,8 @@ _UNITS: Final = {"d": "days", "h": "hours", "min": "minutes", "s": "seconds"}
 class TimeAxis:
     """Seconds as positions on an axis.
 
-    Attributes
-    ----------
-    origin_s
-        The first submission.
-    unit_s, unit
-        The length and name of the axis's unit.
+    ``origin_s``: the first submission.
+    ``unit_s``, ``unit``: the length and name of the axis's unit.
     """
 
     origin_s: float

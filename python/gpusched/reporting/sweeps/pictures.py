@@ -70,14 +70,9 @@ WORDS: Final[dict[Quantity, str]] = {"jct_s": "JCT", "wait_s": "Wait"}
 class Ruler:
     """The axis of a metric: its unit, its ends, and whether it is logarithmic.
 
-    Attributes
-    ----------
-    scale
-        For changes: ``"ratio"`` or ``"difference"``.
-    kind
-        ``"duration"`` is logarithmic, in seconds with ticks in several units.
-    ends
-        Range of all estimates and intervals, in ``unit``.
+    ``scale``: for changes: ``"ratio"`` or ``"difference"``.
+    ``kind``: ``"duration"`` is logarithmic, in seconds with ticks in several units.
+    ``ends``: range of all estimates and intervals, in ``unit``.
     """
 
     study: Settled

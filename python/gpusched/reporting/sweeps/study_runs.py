@@ -27,15 +27,7 @@ Where = Mapping[str, Any]
 
 
 def runs_of(source: SweepResult | pl.DataFrame) -> pl.DataFrame:
-    """Return the runs of a study.
-
-    Raises
-    ------
-    TypeError
-        If it is neither a SweepResult nor a frame.
-    ValueError
-        If the frame has no column ``policy`` or ``seed``, or no run.
-    """
+    """Return the runs of a study."""
     import polars as pl
 
     frame = source if isinstance(source, pl.DataFrame) else getattr(source, "runs", None)
@@ -51,13 +43,7 @@ def runs_of(source: SweepResult | pl.DataFrame) -> pl.DataFrame:
 
 
 def baseline_of(source: Any, runs: pl.DataFrame, asked: str | None) -> str:
-    """Return the baseline: the requested one, the study's, or the first policy.
-
-    Raises
-    ------
-    ValueError
-        If it has no run.
-    """
+    """Return the baseline: the requested one, the study's, or the first policy."""
     known = policies_of(runs)
     chosen = asked or getattr(getattr(source, "study", None), "baseline", None) or known[0]
     if chosen not in known:
@@ -135,13 +121,7 @@ def name_of(axis: str, value: Any) -> str:
 
 
 def chosen_runs(runs: pl.DataFrame, where: Where | None) -> pl.DataFrame:
-    """Return the runs in which each column has the given value, or one of the list.
-
-    Raises
-    ------
-    ValueError
-        If there is no such column, or no run is left.
-    """
+    """Return the runs in which each column has the given value, or one of the list."""
     import polars as pl
 
     for name, asked in (where or {}).items():
@@ -162,13 +142,7 @@ def chosen_runs(runs: pl.DataFrame, where: Where | None) -> pl.DataFrame:
 
 
 def along(runs: pl.DataFrame, x: str | None) -> str:
-    """Return the horizontal axis: the requested one, the load, or the first that differs.
-
-    Raises
-    ------
-    ValueError
-        If there is no such axis, or runs differ in none.
-    """
+    """Return the horizontal axis: the requested one, the load, or the first that differs."""
     axes = axes_of(runs)
     if x is not None:
         if x not in axes:

@@ -52,14 +52,9 @@ _MOST_FAILURES: Final = 200
 class SweepPage:
     """The cells of a page, and the settings that its reader can select.
 
-    Attributes
-    ----------
-    axes
-        Axes in which the runs differ, each with the positions of its values.
-    cells
-        Cells of each metric, the initial one first.
-    left_out
-        Metrics that did not fit.
+    ``axes``: axes in which the runs differ, each with the positions of its values.
+    ``cells``: cells of each metric, the initial one first.
+    ``left_out``: metrics that did not fit.
     """
 
     study: Settled
@@ -135,16 +130,8 @@ class SweepPage:
 def sweep_page(study: Settled, metrics: Sequence[str] | None) -> SweepPage:
     """Compare the runs of a study.
 
-    Parameters
-    ----------
-    metrics
-        Metrics to show; None takes those of tables that the runs have and that vary, the most
-        important ones first.
-
-    Raises
-    ------
-    ValueError
-        If a metric is unknown, or the cells of a single one do not fit on a page.
+    ``metrics``: metrics to show; None takes those of tables that the runs have and that vary, the
+        most important ones first.
     """
     axes = {
         axis: {value: place for place, value in enumerate(values_of(study.runs, axis))}

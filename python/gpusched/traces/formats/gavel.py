@@ -74,16 +74,12 @@ def read(
 ) -> Trace:
     """Read a Gavel trace of 7 or 10 columns, or Shockwave's of 12, which has run times.
 
-    Parameters
-    ----------
-    throughputs
-        The table; default: ``oracle_throughputs.json`` in the parent folder of the trace, or in its
-        folder. If its keys have a scale factor, a job needs the entry of its own scale; a table of
-        plain job types applies to all scales.
-    gpu_type
-        The GPU type in that table that gives the run time. With several, separated by commas, the
-        fastest counts: in a run with ``speed="table"`` on exactly these types every job then does
-        the steps in the trace.
+    ``throughputs``: the table; default: ``oracle_throughputs.json`` in the parent folder of the
+        trace, or in its folder. If its keys have a scale factor, a job needs the entry of its own
+        scale; a table of plain job types applies to all scales.
+    ``gpu_type``: the GPU type in that table that gives the run time. With several, separated by
+        commas, the fastest counts: in a run with ``speed="table"`` on exactly these types every job
+        then does the steps in the trace.
     """
 
     def timed(read: ReadColumns) -> None:

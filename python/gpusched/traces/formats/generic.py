@@ -66,12 +66,10 @@ def reader_of(
     ) -> Trace:
         """Read a file with named columns.
 
-        Parameters
-        ----------
-        columns
-            The file's column for each of gpusched's names, e.g. ``{"service_s": "length"}``.
-        date_order
-            ``"dmy"`` or ``"mdy"``, if dates end in the year and no date shows the order.
+        ``columns``: the file's column for each of gpusched's names, e.g. ``{"service_s":
+            "length"}``.
+        ``date_order``: ``"dmy"`` or ``"mdy"``, if dates end in the year and no date shows the
+            order.
         """
         screen, data, notes = open_table(source, columns)
         return read_columns(source, screen, data, columns, on_bad, notes, date_order=date_order)
@@ -94,10 +92,7 @@ def read_columns(
     If submissions are wall-clock times, starts, ends and deadlines may be, too; seconds then count
     from 1970.
 
-    Parameters
-    ----------
-    date_order
-        ``"dmy"`` or ``"mdy"``, if dates end in the year and no date shows the order.
+    ``date_order``: ``"dmy"`` or ``"mdy"``, if dates end in the year and no date shows the order.
     """
     data, columns, parts = _with_expressions(source, data, columns or {})
     present = [name for name in data if name not in parts]

@@ -30,10 +30,8 @@ _HEAD_BYTES: Final = 1 << 16
 def read(source: Source, *, on_bad: OnBad, resource: str | None = None) -> Trace:
     """Read finished workloads; those that wait or run are rejected.
 
-    Parameters
-    ----------
-    resource
-        Resource name of GPUs, such as ``"nvidia.com/gpu"``; default: all that end in ``/gpu``.
+    ``resource``: resource name of GPUs, such as ``"nvidia.com/gpu"``; default: all that end in
+        ``/gpu``.
     """
     every = [
         each for each in objects_of([source]) if each.group == KUEUE and each.kind == "Workload"

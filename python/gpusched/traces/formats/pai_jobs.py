@@ -70,11 +70,8 @@ def read(
     on the types its tasks were given. A job with one instance may take a share of a GPU; if several
     instances request parts, each takes whole GPUs.
 
-    Parameters
-    ----------
-    jobs, tasks
-        The other table; default: the file in the same folder with ``job`` in its name where this
-        one has ``task``, or vice versa.
+    ``jobs``, ``tasks``: the other table; default: the file in the same folder with ``job`` in its
+        name where this one has ``task``, or vice versa.
     """
     is_tasks = len(source.header) == len(TASKS.required)
     other = _other(source, is_tasks, jobs, tasks)
@@ -116,13 +113,10 @@ def _sums_of_jobs(
 ) -> tuple[polars.DataFrame, str]:
     """Add up the tasks of each of ``jobs``; also return the first unreadable line in words.
 
-    Returns
-    -------
-    tuple
-        A row for each job: GPUs of all instances, the GPU share of a job with one instance, CPUs,
-        memory, the first start of a task, the types between ``|``, whether there are tasks, whether
-        all are readable, and whether parts of GPUs became whole ones; then a text on the first
-        unreadable task, or ``""``.
+    A row for each job: GPUs of all instances, the GPU share of a job with one instance, CPUs,
+    memory, the first start of a task, the types between ``|``, whether there are tasks, whether all
+    are readable, and whether parts of GPUs became whole ones; then a text on the first unreadable
+    task, or ``""``.
     """
     import polars
 

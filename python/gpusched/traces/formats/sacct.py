@@ -52,16 +52,7 @@ def read_sacct_table(
 
     An extra delimiter (unless a comma) is attributed to the one column of ``free_text``.
 
-    Parameters
-    ----------
-    delimiter
-        One or several characters; None: those between the first names of the header.
-
-    Raises
-    ------
-    ValueError
-        If there is no row, a column name occurs twice, a row has too few or too many fields, or
-        columns are aligned with blanks.
+    ``delimiter``: one or several characters; None: those between the first names of the header.
     """
     import polars
 
@@ -143,12 +134,8 @@ KNOWN: Final = (
 def read(source: Source, *, on_bad: OnBad, delimiter: str | None = None, **options: Any) -> Trace:
     """Read output of sacct.
 
-    Parameters
-    ----------
-    delimiter
-        Text between fields; default: the text between the first names of the header.
-    options
-        See :func:`gpusched.traces.sacct_jobs.jobs_of`.
+    ``delimiter``: text between fields; default: the text between the first names of the header.
+    ``options``: see :func:`gpusched.traces.sacct_jobs.jobs_of`.
     """
     if delimiter is not None and (not isinstance(delimiter, str) or not delimiter):
         raise ValueError(f"delimiter: {delimiter!r} must be a text that is not empty")

@@ -54,18 +54,13 @@ class _Node:
 class SlurmServer:
     """A server with GPUs.
 
-    Attributes
-    ----------
-    name, gpus, gpu_type
-        As in the file; :data:`NO_TYPE` where no type is named.
-    is_available
-        Whether jobs may start on it now.
-    partitions, features
-        Its partitions and features.
-    used, tres_used
-        The GPUs in use as ``gpu:a100:2(IDX:0-1)``, and as ``gres/gpu=2``; empty if unknown.
-    devices
-        Types and numbers of its GPUs, if it has several types; ``gpu_type`` is then unused.
+    ``name``, ``gpus``, ``gpu_type``: as in the file; :data:`NO_TYPE` where no type is named.
+    ``is_available``: whether jobs may start on it now.
+    ``partitions``, ``features``: its partitions and features.
+    ``used``, ``tres_used``: the GPUs in use as ``gpu:a100:2(IDX:0-1)``, and as ``gres/gpu=2``;
+        empty if unknown.
+    ``devices``: types and numbers of its GPUs, if it has several types; ``gpu_type`` is then
+        unused.
     """
 
     name: str
@@ -120,10 +115,7 @@ def servers_of(source: Source) -> list[SlurmServer]:
 def read(source: Source, *, grouped: bool = True, unavailable: bool = False) -> Cluster:
     """Read the servers; see :func:`gpusched.read_cluster`.
 
-    Parameters
-    ----------
-    unavailable
-        Whether to include servers that are down, drained or in maintenance.
+    ``unavailable``: whether to include servers that are down, drained or in maintenance.
     """
     if not isinstance(unavailable, bool):
         raise TypeError(f"unavailable: {unavailable!r} must be True or False")

@@ -100,12 +100,8 @@ class _Spread:
 class _Queue:
     """The records of a file, and the screen for their jobs.
 
-    Attributes
-    ----------
-    records
-        One or more jobs each.
-    record
-        int64: the record of each job.
+    ``records``: one or more jobs each.
+    ``record``: int64: the record of each job.
     """
 
     def __init__(self, found: Records, order: Sequence[int], records: list[QueuedJob]) -> None:
@@ -147,16 +143,12 @@ def read(
 ) -> Trace:
     """Read output of squeue.
 
-    Parameters
-    ----------
-    service
-        ``"left"``: all jobs arrive now, first running jobs with the rest of their time limits, then
-        waiting jobs, each in order of submission. ``"whole"``: jobs arrive when they were submitted
-        and take their full time limits.
-    now
-        Seconds since 1970; default: when the file was written, if stated, else the last time in it.
-    unlimited_s
-        Time limit for jobs without one; default: they are rejected.
+    ``service``: ``"left"``: all jobs arrive now, first running jobs with the rest of their time
+        limits, then waiting jobs, each in order of submission. ``"whole"``: jobs arrive when they
+        were submitted and take their full time limits.
+    ``now``: seconds since 1970; default: when the file was written, if stated, else the last time
+        in it.
+    ``unlimited_s``: time limit for jobs without one; default: they are rejected.
     """
     found = read_records(source, "jobs")
     return jobs_of(
@@ -177,12 +169,8 @@ def jobs_of(
 ) -> Trace:
     """Return the jobs of records; options are those of :func:`read`.
 
-    Parameters
-    ----------
-    may_be_empty
-        Whether all jobs may be rejected.
-    takes_held
-        Whether jobs are read that do not wait for GPUs, with their begin times.
+    ``may_be_empty``: whether all jobs may be rejected.
+    ``takes_held``: whether jobs are read that do not wait for GPUs, with their begin times.
     """
     if service not in SERVICES:
         raise ValueError(f"service: {service!r} must be one of {', '.join(SERVICES)}")

@@ -28,10 +28,7 @@ if TYPE_CHECKING:
 class Kinds:
     """Classes of jobs with equal numbers of GPUs and allowed types, and their possible graphs.
 
-    Attributes
-    ----------
-    kind
-        int64[num_jobs]: the class of each job.
+    ``kind``: int64[num_jobs]: the class of each job.
     """
 
     def __init__(
@@ -111,13 +108,7 @@ def _candidates(width: int, weights: Mapping[str, float], most: int) -> Iterable
 def limits_of(
     graphs: Sequence[JobGraph], types: Sequence[tuple[str, ...]], cluster: Cluster, speed: str
 ) -> tuple[Float64, Float64, Float64]:
-    """Return alow, amin and amax of jobs of these graphs and allowed types, seconds each.
-
-    Raises
-    ------
-    ValueError
-        If the cluster lacks a bandwidth, or a graph a figure.
-    """
+    """Return alow, amin and amax of jobs of these graphs and allowed types, seconds each."""
     distinct = {graph.name: graph for graph in graphs}
     probe = Trace.from_columns(
         np.zeros(len(graphs)),

@@ -26,13 +26,7 @@ if TYPE_CHECKING:
 
 
 def dated(screen: Screen, submit_s: polars.Series, moments: Mapping[str, Any]) -> dict[str, Int64]:
-    """Convert submit times and other ``moments`` that are dates to ticks: ``submit_us`` ...
-
-    Raises
-    ------
-    ValueError
-        If lengths differ, or as :func:`ticks_of`.
-    """
+    """Convert submit times and other ``moments`` that are dates to ticks: ``submit_us`` ..."""
     read = {"submit_us": ticks_of(screen, "submit_s", "submit_s", submit_s)}
     for name, values in moments.items():
         dates = dates_in(name, values)
@@ -65,11 +59,6 @@ def dates_in(column: str, values: Any) -> polars.Series | None:
     """Return a column as Polars dates; None if it does not hold dates.
 
     Accepts dates of Python, NumPy, pandas, Polars and Arrow, and ISO 8601 texts.
-
-    Raises
-    ------
-    ValueError
-        If dates with and without a zone are mixed, or one is beyond the years 1 to 9999.
     """
     dtype = getattr(values, "dtype", getattr(values, "type", None))
     if dtype is None or getattr(dtype, "kind", "O") in "OTU":

@@ -55,14 +55,9 @@ _KINDS: Final = {
 class ClusterQueue:
     """A ClusterQueue and its quotas.
 
-    Attributes
-    ----------
-    name
-        Its name.
-    quotas
-        GPUs by type, in the order in which it tries their flavors.
-    is_stopped
-        Whether it admits no workloads.
+    ``name``: its name.
+    ``quotas``: GPUs by type, in the order in which it tries their flavors.
+    ``is_stopped``: whether it admits no workloads.
     """
 
     name: str
@@ -77,18 +72,12 @@ class Queues:
     The GPU type of a flavor is its name, or if quotas cover several of its resources, one type for
     each: ``a100/nvidia.com/gpu``.
 
-    Attributes
-    ----------
-    clusters
-        The ClusterQueues by name.
-    local
-        By key of a LocalQueue: its ClusterQueue, and whether it is stopped.
-    labels
-        The server labels of each flavor.
-    levels
-        For flavors with a topology: the labels of its domains, from the outermost to the innermost.
-    covered
-        The GPU resources of each flavor that quotas cover.
+    ``clusters``: the ClusterQueues by name.
+    ``local``: by key of a LocalQueue: its ClusterQueue, and whether it is stopped.
+    ``labels``: the server labels of each flavor.
+    ``levels``: for flavors with a topology: the labels of its domains, from the outermost to the
+        innermost.
+    ``covered``: the GPU resources of each flavor that quotas cover.
     """
 
     clusters: dict[str, ClusterQueue] = field(default_factory=dict)
@@ -137,13 +126,7 @@ class Queues:
 
 
 def queues_of(objects: Sequence[KubeObject], is_gpu: Callable[[str], bool]) -> Queues:
-    """Read queues and flavors.
-
-    Raises
-    ------
-    ValueError
-        If a GPU quota is not a whole number; the message names the object.
-    """
+    """Read queues and flavors."""
     found = Queues()
     quotas = {
         each.name: _quotas(each, is_gpu) for each in objects if each.kind == "ClusterQueue"
@@ -198,12 +181,8 @@ def _is_stopped(queue: KubeObject) -> bool:
 class Layout:
     """Servers, and the pods of admitted workloads on them.
 
-    Attributes
-    ----------
-    servers
-        All servers.
-    num_guessed
-        Number of workloads without known servers.
+    ``servers``: all servers.
+    ``num_guessed``: number of workloads without known servers.
     """
 
     def __init__(self) -> None:
@@ -249,11 +228,6 @@ class Layout:
 
         Pods without servers go to free GPUs, the largest first. Flavors that then have too few GPUs
         (quotas may have been lowered) get one more server if they ``may_grow``.
-
-        Raises
-        ------
-        ValueError
-            If more GPUs are held than exist.
         """
         told: list[tuple[int | None, Workload, Pods]] = []
         rest: list[tuple[int | None, Workload, Pods]] = []
@@ -297,13 +271,7 @@ class Layout:
 
 
 def of_quotas(queues: Queues, workloads: Sequence[Workload], gpus_per_server: int) -> Layout:
-    """Return servers for the quotas of each flavor, with names that workloads use.
-
-    Raises
-    ------
-    ValueError
-        If a quota needs more servers than a cluster may have.
-    """
+    """Return servers for the quotas of each flavor, with names that workloads use."""
     layout = Layout()
     quotas: dict[str, int] = {}
     for queue in queues.clusters.values():
@@ -337,13 +305,7 @@ def of_quotas(queues: Queues, workloads: Sequence[Workload], gpus_per_server: in
 def of_nodes(
     nodes: Sequence[KubeObject], queues: Queues, is_gpu: Callable[[str], bool]
 ) -> tuple[Layout, list[str]]:
-    """Return the servers of the Nodes, and the names of those without a flavor.
-
-    Raises
-    ------
-    ValueError
-        If a number of GPUs cannot be read, or two servers have one name.
-    """
+    """Return the servers of the Nodes, and the names of those without a flavor."""
     layout, unknown = Layout(), []
     types = {name for queue in queues.clusters.values() for name in queue.quotas}
     for each in nodes:
@@ -388,19 +350,12 @@ def read(
 ) -> ClusterState:
     """Read workloads, queues, flavors and, if present, servers.
 
-    Parameters
-    ----------
-    now
-        Seconds since 1970; default: the last time in the files.
-    unlimited_s
-        Maximum run time for workloads without one.
-    queue
-        Only the workloads and quotas of this ClusterQueue; default: all together.
-    resource
-        Resource name of GPUs, such as ``"nvidia.com/gpu"``; default: all that end in ``/gpu``, and
-        MIG instances, such as ``nvidia.com/mig-1g.5gb``.
-    gpus_per_server
-        GPUs of each server if servers are derived from quotas.
+    ``now``: seconds since 1970; default: the last time in the files.
+    ``unlimited_s``: maximum run time for workloads without one.
+    ``queue``: only the workloads and quotas of this ClusterQueue; default: all together.
+    ``resource``: resource name of GPUs, such as ``"nvidia.com/gpu"``; default: all that end in
+        ``/gpu``, and MIG instances, such as ``nvidia.com/mig-1g.5gb``.
+    ``gpus_per_server``: GPUs of each server if servers are derived from quotas.
     """
     check_integer("gpus_per_server", gpus_per_server, 1, MAX_GPUS_PER_SERVER)
     check_integer("unlimited_s", unlimited_s, 1, 10 * YEAR_S)

@@ -62,15 +62,10 @@ def read(
 ) -> ClusterState:
     """Read output of squeue and sinfo.
 
-    Parameters
-    ----------
-    now
-        Seconds since 1970; default: as in the trace format ``squeue``.
-    unlimited_s
-        Time limit for jobs without one.
-    partition
-        Only the jobs and servers of this partition. Default: all, as if each job may run on every
-        server.
+    ``now``: seconds since 1970; default: as in the trace format ``squeue``.
+    ``unlimited_s``: time limit for jobs without one.
+    ``partition``: only the jobs and servers of this partition. Default: all, as if each job may run
+        on every server.
     """
     queue, nodes, others = _sorted(sources)
     known = slurm_nodes.servers_of(nodes)
@@ -403,13 +398,7 @@ class Place(NamedTuple):
 
 
 def places_of(job: Mapping[str, Any], gpus: int, types: tuple[str, ...] = ()) -> list[Place]:
-    """Return the servers of a job with so many GPUs of some types, and its GPUs on each.
-
-    Raises
-    ------
-    ValueError
-        If the servers, or the GPUs on each, cannot be read.
-    """
+    """Return the servers of a job with so many GPUs of some types, and its GPUs on each."""
     servers = _servers_of(job)
     details = job.get("gres_detail")
     if isinstance(details, list) and len(details) == len(servers):
