@@ -264,10 +264,7 @@ def unregister(name: str) -> None:
     registries: tuple[Any, ...] = (*OF_PYTHON.values(), PREDICTORS, METRICS)
     for registry in registries:
         entry: Any = registry.loaded().get(name)
-        if entry is not None and not _is_of_the_package(entry):
+        made = entry.compute if isinstance(entry, Metric) else getattr(entry, "python_class", None)
+        home = str(getattr(made, "__module__", "")).partition(".")[0]
+        if entry is not None and home != __name__.partition(".")[0]:
             registry.remove(name)
-
-
-def _is_of_the_package(entry: Any) -> bool:
-    made = entry.compute if isinstance(entry, Metric) else entry.python_class
-    return str(getattr(made, "__module__", "")).partition(".")[0] == __name__.partition(".")[0]

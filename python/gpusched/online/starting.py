@@ -1067,7 +1067,8 @@ def _forecasts(
         policy, placement = policy or run.spec.policy, placement or run.spec.placement
         if job is not None and job not in run.state.waiting:
             raise ValueError(f"job: row {job} of the run must be a waiting job")
-        state, rows, next_us = _of_run(run)
+        rows = np.sort(np.concatenate([run.state.waiting, run.state.running]))
+        state, next_us = ClusterState.of(run), _core.snapshot_of(run._run)["next_us"]
         first_us = next_us if is_own else None
         past = KnownPast.of_run(run, state, rows) if history is None else None
     if not isinstance(state, ClusterState):
@@ -1175,12 +1176,6 @@ def _named(chosen: Chosen) -> Chosen:
     if not isinstance(chosen.native, str):
         raise TypeError(f"{chosen.label}: Python objects cannot run in several threads")
     return chosen
-
-
-def _of_run(run: Simulation) -> tuple[ClusterState, Int64, int]:
-    """Return a run's state, the rows of the state's jobs, and the time of its next decision."""
-    rows = np.sort(np.concatenate([run.state.waiting, run.state.running]))
-    return ClusterState.of(run), rows, _core.snapshot_of(run._run)["next_us"]
 
 
 def _seconds(started: Sequence[Started]) -> Float64:

@@ -408,7 +408,7 @@ def _native(kind: str) -> dict[str, PluginInfo]:
             tuple(bounded(parameter) for parameter in entry["parameters"]),
             columns=tuple(entry["columns"]),
             optional_columns=tuple(entry["optional_columns"]),
-            alias_of=_alias(entry),
+            alias_of=written(entry["target"], entry["values"]) if "target" in entry else "",
             differs=entry["differs"],
             preemption=PreemptionBound(**entry["preemption"]) if kind in POLICY_KINDS else None,
         )
@@ -421,11 +421,6 @@ def _native(kind: str) -> dict[str, PluginInfo]:
 def _built_in() -> dict[str, PluginInfo]:
     """Policies of this package written in Python."""
     return {name: describe(seam, "scheduler", name) for name, seam in BUILT_IN.own().items()}
-
-
-def _alias(entry: Mapping[str, Any]) -> str:
-    """Return the policy that a native alias stands for; empty if it is not an alias."""
-    return written(entry["target"], entry["values"]) if "target" in entry else ""
 
 
 def register_order(name: str) -> Callable[[_Seam], _Seam]:

@@ -97,15 +97,6 @@ class JobKeys:
         )
         return cls(len(records), names, codes, gpus, kind, width)
 
-    def records_of(self, rows: Int64, service_us: Int64) -> Records:
-        """Return finished ``rows`` as records for another trace."""
-        return Records(
-            self.names,
-            {label: codes[rows] for label, codes in self.codes.items()},
-            self.gpus[rows],
-            service_us,
-        )
-
     def times_before(self) -> Int64:
         """Return the number of earlier rows of the same template."""
         order, is_first = _runs(self.kind)
@@ -448,7 +439,10 @@ class Learner(Predictor):
     def _trained(self) -> Self:
         other = self.clone()
         rows = self.log.last(len(self.log))
-        other.records = self.keys.records_of(rows, self.log.service_us[rows])
+        codes = {label: codes[rows] for label, codes in self.keys.codes.items()}
+        other.records = Records(
+            self.keys.names, codes, self.keys.gpus[rows], self.log.service_us[rows]
+        )
         return other
 
     @property

@@ -202,7 +202,8 @@ def table_of(
 
 
 def _trials(tuning: Tuning) -> str:
-    left_out = ("policy", "values", "error") if not _has_errors(tuning) else ("policy", "values")
+    has_errors = tuning.trials["error"].null_count() < len(tuning.trials)
+    left_out = ("policy", "values") if has_errors else ("policy", "values", "error")
     frame = tuning.trials.drop(left_out)
     shown = frame.head(_MOST_TRIALS)
     rows = [[_cell(value) for value in values] for values in shown.iter_rows()]
@@ -210,10 +211,6 @@ def _trials(tuning: Tuning) -> str:
     if len(frame) > len(shown):
         told = paragraphs([f"{len(frame) - len(shown):,} more are not shown."], "caption")
     return table_of([name.replace("num_", "") for name in frame.columns], rows) + told
-
-
-def _has_errors(tuning: Tuning) -> bool:
-    return tuning.trials["error"].null_count() < len(tuning.trials)
 
 
 def _cell(value: Any) -> str:

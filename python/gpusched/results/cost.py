@@ -55,10 +55,6 @@ class Holdings:
             kinds = (*kinds, ANY_TYPE)
         return cls(job, kind, _row_gpu_us(trace, rows), kinds)
 
-    def by_kind(self) -> Float64:
-        """Sum the GPU time of each of ``kinds``, microseconds."""
-        return sums(self.kind, self.gpu_us, len(self.kinds))
-
 
 def row_gpus(trace: Trace, rows: Mapping[str, AnyArray]) -> Float64:
     """Return the GPUs of each row of an interval log, float64; a GPU share counts as a fraction."""
@@ -187,7 +183,7 @@ def cost_of(result: RunLog, prices: float | Mapping[str, float]) -> Cost:
     return Cost(
         cluster.gpu_types,
         np.array([price[kind] for kind in cluster.gpu_types]),
-        held.by_kind() / US_PER_H,
+        sums(held.kind, held.gpu_us, len(held.kinds)) / US_PER_H,
         gpus_by_type(cluster) * (_window_us(result) / US_PER_H),
     )
 

@@ -227,7 +227,8 @@ def compare_runs(
     """
     check_level(level)
     if better is None:
-        better = _better(metric)
+        known = metrics().get(metric)
+        better: Any = "neutral" if known is None else known.better
     elif better not in ("lower", "higher", "neutral"):
         raise ValueError(f"better: {better!r} must be 'lower', 'higher' or 'neutral'")
     settings = _settings_of(runs, metric, axis, by)
@@ -258,7 +259,12 @@ def compare_runs(
         for row, p in zip(tested, adjusted, strict=True):
             row["p_adjusted"] = p
     _spare_baseline(rows, axis, baseline, by, level)
-    whole = _run_warnings(runs, metric, axis, by, warm_up_s)
+    whole = [
+        *_unstable(runs, axis),
+        *_no_warm_up(runs, metric, warm_up_s),
+        *_weak_quantile(runs, metric),
+        *_other_jobs(runs, axis, by),
+    ]
     seeds, needed = (
         max((row["num_pairs"] for row in tested), default=0),
         seeds_for(max(1, len(tested)), level=level),
@@ -373,11 +379,6 @@ def _spare_baseline(
                 for row in rows
                 if all(row[name] == base[name] for name in by)
             )
-
-
-def _better(metric: str) -> Any:
-    known = metrics().get(metric)
-    return "neutral" if known is None else known.better
 
 
 def _check_baseline(settings: dict[Key, Setting], axis: str, baseline: str | float | None) -> None:
@@ -591,22 +592,6 @@ def _row_warnings(
             f"{num} seeds: the limits are their range, which covers only {100 * reached:.4g}%"
         )
     return lines
-
-
-def _run_warnings(
-    runs: pl.DataFrame,
-    metric: str,
-    axis: str,
-    by: Sequence[str],
-    warm_up_s: float | None,
-) -> list[str]:
-    """Return warnings of settings: unstable loads, no warm-up, weak quantiles."""
-    return [
-        *_unstable(runs, axis),
-        *_no_warm_up(runs, metric, warm_up_s),
-        *_weak_quantile(runs, metric),
-        *_other_jobs(runs, axis, by),
-    ]
 
 
 def _seeds(seeds: Sequence[Any]) -> str:

@@ -519,14 +519,6 @@ def opened(executor: Any = None) -> Iterator[Backend]:
     backend.close(cancel=False)
 
 
-def _threads(rest: str) -> Backend:
-    return Threads(_slots("threads", rest))
-
-
-def _processes(rest: str) -> Backend:
-    return Processes(_slots("processes", rest))
-
-
 def _dask(address: str) -> Backend:
     need("distributed", "executor='dask'", "gpusched-core[dask]")
     import distributed
@@ -560,8 +552,8 @@ def _num_cpus() -> int:
 
 
 _BY_NAME: Final[dict[str, Callable[[str], Backend]]] = {
-    "threads": _threads,
-    "processes": _processes,
+    "threads": lambda number: Threads(_slots("threads", number)),
+    "processes": lambda number: Processes(_slots("processes", number)),
     "dask": _dask,
     "ray": _ray,
 }

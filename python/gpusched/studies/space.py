@@ -227,10 +227,6 @@ class TunedPolicy:
     fixed: Policy
     options: dict[str, Option]
 
-    def with_values(self, values: Mapping[str, Any]) -> Policy:
-        """Return the policy with these values of its options."""
-        return Policy(self.fixed.name, **(self.fixed.parameters | dict(values)))
-
     def __str__(self) -> str:
         told = "; ".join(f"{option} {what}" for option, what in self.options.items())
         return f"{self.label}: {told or 'default options'}"

@@ -406,7 +406,7 @@ def _attempt(space: PolicySpace, trial: Any) -> Attempt:
     one, values = space.draw(trial)
     made = Attempt(trial.number, one.label, values)
     try:
-        made.policy = one.with_values(values)
+        made.policy = Policy(one.fixed.name, **(one.fixed.parameters | dict(values)))
     except (TypeError, ValueError) as error:
         made.state, made.error = "failed", f"{type(error).__name__}: {error}"
     return made

@@ -122,3 +122,9 @@ def detect(source: Source) -> TraceFormat:
 def text_file(name: str, *lines: str) -> Excerpt:
     """Return an excerpt with one file of these lines."""
     return lambda: {name: "".join(f"{line}\n" for line in lines).encode()}
+
+
+def files_beside(module: str, *names: str) -> Excerpt:
+    """Return an excerpt of these files in the folder ``excerpts`` beside a module."""
+    folder = Path(module).with_name("excerpts")
+    return lambda: {name: (folder / name).read_bytes() for name in names}

@@ -264,7 +264,8 @@ def solved(objective: str, jobs: Jobs) -> tuple[Array, str]:
         if objective == "ftf":
             fractions, instead = solved("max-min", jobs)
             return fractions, instead or "max-min"
-        return _equal(jobs.gpus, np.ones(len(jobs)), jobs.capacity), "equal shares"
+        share = np.minimum(jobs.capacity / max(1.0, float(jobs.gpus.sum())), 1 / len(jobs.capacity))
+    return np.broadcast_to(share, jobs.rates.shape).copy(), "equal shares"
 
 
 def max_min(jobs: Jobs) -> Array:
@@ -461,9 +462,3 @@ def _groups(jobs: Jobs) -> tuple[Array, Array, Array]:
     group = np.empty(len(order), dtype=np.int64)
     group[order] = np.cumsum(is_first) - 1
     return order[begin], group, np.diff(begin, append=len(order)).astype(float)
-
-
-def _equal(gpus: Array, count: Array, capacity: Array) -> Array:
-    """The equal share of each type."""
-    share = capacity / max(1.0, float((gpus * count).sum()))
-    return np.broadcast_to(np.minimum(share, 1 / len(capacity)), (len(gpus), len(capacity))).copy()

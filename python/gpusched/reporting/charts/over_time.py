@@ -54,7 +54,7 @@ def allocation(source: Result | Comparison, *, points: int = POINTS) -> alt.Face
     >>> result = gs.simulate(trace, gs.Cluster.uniform(64, 8), policy="fifo")
     >>> chart = gs.plot.allocation(result)
     """
-    [chart] = strips(comparison_of(source), _series, points, [ALLOCATION])
+    [chart] = strips(comparison_of(source), lambda result: result.series, points, [ALLOCATION])
     return chart
 
 
@@ -79,7 +79,7 @@ def queue(source: Result | Comparison, *, points: int = POINTS) -> alt.FacetChar
     >>> result = gs.simulate(trace, gs.Cluster.uniform(64, 8), policy="fifo")
     >>> chart = gs.plot.queue(result)
     """
-    [chart] = strips(comparison_of(source), _series, points, [QUEUE])
+    [chart] = strips(comparison_of(source), lambda result: result.series, points, [QUEUE])
     return chart
 
 
@@ -105,7 +105,9 @@ def contention(source: Result | Comparison, *, points: int = POINTS) -> alt.Face
     >>> result = gs.simulate(trace, cluster, policy="fifo", placement="spread", contention="shared")
     >>> chart = gs.plot.contention(result)
     """
-    [chart] = strips(comparison_of(source), _busiest, points, [RINGS])
+    [chart] = strips(
+        comparison_of(source), lambda result: result.contention.busiest, points, [RINGS]
+    )
     return chart
 
 
@@ -151,14 +153,6 @@ RINGS: Final = Strip(
 )  # fmt: skip
 
 
-def _series(result: Result) -> Steps:
-    return result.series
-
-
-def _busiest(result: Result) -> Steps:
-    return result.contention.busiest
-
-
 def strips(
     comparison: Comparison,
     steps_of: Callable[[Result], Steps],
@@ -191,7 +185,7 @@ def strips(
             kept = kept_steps(steps.time_s, values, end_s, points)
             y = values[kept].astype(np.float64)
             tables[index].add(
-                label, x=axis.of_times(steps.time_s[kept]),
+                label, x=(steps.time_s[kept] - axis.origin_s) / axis.unit_s,
                 y=np.maximum(y, 1.0) if chart.is_log else y,
             )  # fmt: skip
     x = axis.x("x", 0.0, 1.01 * (end_s - axis.origin_s))

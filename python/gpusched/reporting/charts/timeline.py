@@ -96,7 +96,9 @@ def gantt(
         if window_s is not None:
             raise ValueError("window_s: cannot be combined with from_s and to_s")
         begin_s = 0.0 if from_s is None else from_s
-        window_s = (begin_s, _last_end_s(comparison) if to_s is None else to_s)
+        last_us = max(r.intervals["end_us"].max(initial=0) for r in comparison.results.values())
+        last_s = float((last_us - comparison.trace.submit_us[0]) / 1e6)
+        window_s = (begin_s, last_s if to_s is None else to_s)
     known = {label: result for label, result in marked(comparison).items() if knows_servers(result)}
     if not known:
         raise ValueError("no result records the servers of jobs: the placement uses a single pool")
@@ -204,12 +206,6 @@ def first_of(comparison: Comparison, labels: Sequence[str]) -> str:
     label = chosen(comparison)
     name = "" if label is None else policy_name(label, comparison.results[label])
     return name if name in labels else labels[0]
-
-
-def _last_end_s(comparison: Comparison) -> float:
-    """Time when the last job ends, seconds since the first submission."""
-    ends = [r.intervals["end_us"].max(initial=0) for r in comparison.results.values()]
-    return float((max(ends) - comparison.trace.submit_us[0]) / 1e6)
 
 
 def _servers(cluster: Cluster, servers: Sequence[int] | None) -> Int64:

@@ -14,7 +14,7 @@ import numpy as np
 from gpusched.base.arrays import Float64
 from gpusched.base.libraries import LazyModule
 from gpusched.base.suggest import nearest
-from gpusched.base.wording import duration
+from gpusched.base.wording import duration, scale_of
 from gpusched.reporting.drawing import style
 from gpusched.reporting.sweeps.measures import Measure, measure
 from gpusched.reporting.sweeps.settled import (
@@ -98,7 +98,7 @@ class Ruler:
             known.append(1.0 if is_ratio else 0.0)
         low, high = (min(known), max(known)) if known else (1.0, 1.0)
         is_log = low > 0 and of.kind != "percent" and (cells.scale == "ratio" or high >= 10 * low)
-        unit, name = of.unit_for(map(abs, known))
+        unit, name = scale_of(of.kind, [abs(value) for value in known if math.isfinite(value)])
         if is_ratio:
             unit, title = 1.0, f"{of.label}, ratio to {study.baseline}"
         elif show == "change":

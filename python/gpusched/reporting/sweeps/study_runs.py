@@ -62,12 +62,8 @@ def axes_of(runs: pl.DataFrame) -> list[str]:
     return [
         name
         for name in runs.columns
-        if name in AXES or not (name in _FACTS or name in known or _is_list(runs, name))
+        if name in AXES or not (name in _FACTS or name in known or runs[name].dtype.is_nested())
     ]
-
-
-def _is_list(runs: pl.DataFrame, name: str) -> bool:
-    return runs[name].dtype.is_nested()
 
 
 def varying(runs: pl.DataFrame) -> list[str]:

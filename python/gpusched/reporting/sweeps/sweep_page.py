@@ -304,7 +304,10 @@ def _row(page: SweepPage, of: Measure, cell: Cell, scale: Scale) -> str:
         cells += [
             figure(text_of(of, value, "change", scale), value),
             _between(of, cell.change, "change", scale),
-            figure(_better_text(cell), cell.num_better),
+            figure(
+                "" if math.isnan(cell.num_better) else f"{cell.num_better:.0f}/{cell.num_pairs}",
+                cell.num_better,
+            ),
             figure(_p_text(cell.p), cell.p),
         ]
     cells += [
@@ -320,11 +323,6 @@ def _row(page: SweepPage, of: Measure, cell: Cell, scale: Scale) -> str:
 def _on_axis(html: str) -> str:
     """Mark a cell or heading of an axis: for a single setting it is hidden."""
     return re.sub(r"^<(t[hd])", r'<\1 class="axis"', html)
-
-
-def _better_text(cell: Cell) -> str:
-    """Return the number of seeds in which a policy was better than the baseline."""
-    return "" if math.isnan(cell.num_better) else f"{cell.num_better:.0f}/{cell.num_pairs}"
 
 
 def _between(of: Measure, span: Span, show: Shown, scale: Scale) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
-from gpusched.traces.format_registry import TraceFormat, register_trace_format
+from gpusched.traces.format_registry import TraceFormat, files_beside, register_trace_format
 from gpusched.traces.intake.text_schema import ReadColumns, Span, TextColumn, TextSchema
 from gpusched.traces.workload import Trace
 
@@ -205,19 +205,6 @@ def _recognises(source: Source) -> bool:
     return len(fields) in (len(JOBS.required), len(TASKS.required)) and fields[3] in _STATES
 
 
-def _excerpt() -> dict[str, bytes]:
-    jobs = ("j1,i1,u1,Terminated,1000.0,4610.0", "j2,i2,u2,Failed,1005.0,1070.0")
-    tasks = (
-        "j1,ps,1.0,Terminated,1010.0,4610.0,600.0,29.3,,",
-        "j1,worker,4.0,Terminated,1011.0,4610.0,400.0,29.3,100.0,V100",
-        "j2,tensorflow,1.0,Failed,1006.0,1070.0,600.0,29.3,50.0,MISC",
-    )
-    return {
-        f"pai_{name}_table.csv": "".join(f"{line}\n" for line in lines).encode()
-        for name, lines in (("job", jobs), ("task", tasks))
-    }
-
-
 register_trace_format(
     TraceFormat(
         name="pai-2020",
@@ -226,7 +213,7 @@ register_trace_format(
         detection="6 or 10 fields, the fourth a state; or their names",
         recognises=_recognises,
         read=read,
-        excerpt=_excerpt,
+        excerpt=files_beside(__file__, "pai_job_table.csv", "pai_task_table.csv"),
         options=("jobs", "tasks"),
     )
 )

@@ -5,7 +5,6 @@ A job has a list of attempts, and each attempt a list of servers.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -18,7 +17,7 @@ from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.base.ticks import US_PER_S
 from gpusched.traces import text_columns as parse
-from gpusched.traces.format_registry import TraceFormat, register_trace_format
+from gpusched.traces.format_registry import TraceFormat, files_beside, register_trace_format
 from gpusched.traces.intake.text_schema import ReadColumns, trace_of
 from gpusched.traces.intake.wall_clock import ticks_of
 from gpusched.traces.job_columns import NOT_A_TIME
@@ -140,19 +139,6 @@ def _recognises(source: Source) -> bool:
     return has_field(source, "attempts")
 
 
-def _excerpt() -> dict[str, bytes]:
-    attempt = {
-        "start_time": "2017-10-09 07:02:00",
-        "end_time": "2017-10-09 08:02:00",
-        "detail": [{"ip": "m1", "gpus": ["gpu0", "gpu1"]}],
-    }
-    job = {
-        "jobid": "application_1", "user": "u1", "vc": "vcA", "status": "Pass",
-        "submitted_time": "2017-10-09 07:01:55", "attempts": [attempt],
-    }  # fmt: skip
-    return {"cluster_job_log.json": json.dumps([job]).encode()}
-
-
 register_trace_format(
     TraceFormat(
         name="philly-json",
@@ -161,6 +147,6 @@ register_trace_format(
         detection="a JSON array of jobs that have `attempts`",
         recognises=_recognises,
         read=read,
-        excerpt=_excerpt,
+        excerpt=files_beside(__file__, "cluster_job_log.json"),
     )
 )

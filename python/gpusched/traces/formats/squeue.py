@@ -6,7 +6,6 @@ numbers may be objects, and relevant fields depend on a job's state.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from gpusched.base.source import Source
 from gpusched.base.units import MIB_PER_GIB
 from gpusched.traces import slurm_values as slurm
 from gpusched.traces import text_columns as parse
-from gpusched.traces.format_registry import TraceFormat, register_trace_format
+from gpusched.traces.format_registry import TraceFormat, files_beside, register_trace_format
 from gpusched.traces.intake.text_schema import ReadColumns, trace_of
 from gpusched.traces.json_records import Records, has_member, numbers_of, read_records, text_of
 from gpusched.traces.workload import Trace
@@ -350,30 +349,6 @@ def recognises(source: Source) -> bool:
     return has_member(source, "jobs", "job_state")
 
 
-def _excerpt() -> dict[str, bytes]:
-    def wrapped(number: int) -> dict[str, Any]:
-        return {"set": True, "infinite": False, "number": number}
-
-    old = {
-        "job_id": 41, "job_state": "RUNNING", "user_name": "ann", "partition": "gpu",
-        "account": "vision", "submit_time": 1_714_550_000, "start_time": 1_714_550_060,
-        "end_time": 1_714_557_260, "time_limit": 120, "state_reason": "None",
-        "tres_alloc_str": "cpu=16,mem=128G,node=1,billing=16,gres/gpu=8",
-        "tres_req_str": "cpu=16,mem=128G,node=1,billing=16,gres/gpu=8",
-        "node_count": 1, "nodes": "gpu01", "job_resources": {"nodes": "gpu01"},
-    }  # fmt: skip
-    new = {
-        "job_id": 42, "job_state": ["PENDING"], "user_name": "bob", "partition": "gpu",
-        "account": "speech", "submit_time": wrapped(1_714_550_100), "start_time": wrapped(0),
-        "end_time": wrapped(0), "time_limit": wrapped(60), "state_reason": "Resources",
-        "array_task_string": "1-3%2", "tres_alloc_str": "",
-        "tres_req_str": "cpu=4,mem=32G,node=1,billing=4,gres/gpu=1",
-        "node_count": wrapped(1), "nodes": "", "job_resources": {},
-    }  # fmt: skip
-    document = {"jobs": [old, new], "last_update": wrapped(1_714_550_160), "errors": []}
-    return {"squeue.json": json.dumps(document, indent=1).encode()}
-
-
 register_trace_format(
     TraceFormat(
         name="squeue",
@@ -382,7 +357,7 @@ register_trace_format(
         detection="a JSON object with `jobs` that have a `job_state`",
         recognises=recognises,
         read=read,
-        excerpt=_excerpt,
+        excerpt=files_beside(__file__, "squeue.json"),
         options=("service", "now", "unlimited_s"),
     )
 )

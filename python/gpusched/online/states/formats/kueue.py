@@ -6,7 +6,6 @@ each flavor gets as many servers as its quotas need.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,6 +23,7 @@ from gpusched.model.cluster import MAX_GPUS_PER_SERVER, MAX_SERVERS
 from gpusched.online.cluster_state import ClusterState, no_jobs
 from gpusched.online.states.server_room import RoomServer, settle
 from gpusched.online.states.state_formats import StateFormat, register_state_format
+from gpusched.traces.format_registry import files_beside
 from gpusched.traces.kube_objects import (
     HOSTNAME,
     KUEUE,
@@ -316,7 +316,11 @@ def of_nodes(
         labels = each.at("metadata", "labels") or {}
         if amounts and layout.has(each.name):
             raise ValueError(f"{each}: two servers have this name")
-        takes_jobs = at(each.at("spec"), "unschedulable") is not True and _is_ready(each)
+        takes_jobs = at(each.at("spec"), "unschedulable") is not True and all(
+            has.get("status") == "True"
+            for has in items_of(each.at("status", "conditions"))
+            if has.get("type") == "Ready"
+        )
         for resource, gpus in amounts.items():
             flavor = queues.flavor_of(labels, resource, types)
             if flavor is None:
@@ -332,11 +336,6 @@ def _domains(labels: object, levels: Sequence[str]) -> tuple[str, ...]:
     """Return a server's domains, down to the first level without a label."""
     named = [at(labels, level) for level in levels]
     return tuple(str(name) for name in takewhile(lambda name: isinstance(name, str), named))
-
-
-def _is_ready(server: KubeObject) -> bool:
-    conditions = items_of(server.at("status", "conditions"))
-    return all(each.get("status") == "True" for each in conditions if each.get("type") == "Ready")
 
 
 def read(
@@ -448,7 +447,12 @@ def _workloads(
             workload = workload_of(each, is_gpu)
             if workload.reason or workload.end_s == workload.end_s:
                 raise Unfit("has finished")
-            workload = _with_types(workload, queues)
+            # The flavors of its pods are replaced by GPU types.
+            pods = (
+                replace(pod, flavor=queues.type_of(pod.flavor, pod.resource))
+                for pod in workload.pods
+            )
+            workload = replace(workload, pods=tuple(pods))
             if workload.pods and workload.queue not in queues.clusters:
                 others.append(workload)
                 raise Unfit("is admitted by another ClusterQueue")
@@ -464,14 +468,6 @@ def _workloads(
         kept.append(replace(workload, queue=of_queue))
         flavors.append(allowed)
     return kept, flavors, others, Rejects().plus(left_out)
-
-
-def _with_types(workload: Workload, queues: Queues) -> Workload:
-    """Replace the flavors of its pods by GPU types."""
-    pods = (
-        replace(each, flavor=queues.type_of(each.flavor, each.resource)) for each in workload.pods
-    )
-    return replace(workload, pods=tuple(pods))
 
 
 def _with_fewer_pods(
@@ -565,50 +561,6 @@ def _recognises(sources: Sequence[Source]) -> bool:
     return any(KUEUE.encode() in source.data[:_HEAD_BYTES] for source in sources)
 
 
-def _excerpt() -> dict[str, bytes]:
-    def thing(kind: str, name: str, spec: dict[str, Any], **given: Any) -> dict[str, Any]:
-        at = {"name": name, "creationTimestamp": "2026-03-02T09:00:00Z"}
-        if kind in ("Workload", "LocalQueue"):
-            at["namespace"] = "vision"
-        return {
-            "apiVersion": f"{KUEUE}/v1beta2", "kind": kind, "metadata": at, "spec": spec, **given
-        }  # fmt: skip
-
-    def workload(name: str, pods: int, gpus: int, **given: Any) -> dict[str, Any]:
-        container = {"name": "train", "resources": {"requests": {"nvidia.com/gpu": str(gpus)}}}
-        sets = [{"name": "main", "count": pods, "template": {"spec": {"containers": [container]}}}]
-        limit = {"maximumExecutionTimeSeconds": 7200}
-        return thing("Workload", name, {"queueName": "users", "podSets": sets, **limit}, **given)
-
-    slices = [
-        {"domainCount": 2, "valuesPerLevel": [{"prefix": "gpu0", "roots": ["1", "2"]}],
-         "podCounts": [2, 1]}
-    ]  # fmt: skip
-    assigned = {
-        "name": "main", "count": 3, "flavors": {"nvidia.com/gpu": "a100"},
-        "resourceUsage": {"nvidia.com/gpu": "12"},
-        "topologyAssignment": {"levels": ["kubernetes.io/hostname"], "slices": slices},
-    }  # fmt: skip
-    admitted = {
-        "admission": {"clusterQueue": "research", "podSetAssignments": [assigned]},
-        "conditions": [
-            {"type": "Admitted", "status": "True", "lastTransitionTime": "2026-03-02T09:01:00Z"}
-        ],
-    }
-    quota = {"name": "a100", "resources": [{"name": "nvidia.com/gpu", "nominalQuota": 24}]}
-    group = {"coveredResources": ["nvidia.com/gpu"], "flavors": [quota]}
-    items = [
-        thing("Topology", "racks", {"levels": [{"nodeLabel": "kubernetes.io/hostname"}]}),
-        thing("ResourceFlavor", "a100", {"nodeLabels": {"gpu": "a100"}, "topologyName": "racks"}),
-        thing("ClusterQueue", "research", {"resourceGroups": [group]}),
-        thing("LocalQueue", "users", {"clusterQueue": "research"}),
-        workload("first", 3, 4, status=admitted),
-        workload("second", 1, 8),
-        workload("third", 2, 8),
-    ]
-    return {"kueue.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode()}
-
-
 register_state_format(
     StateFormat(
         name="kueue",
@@ -617,7 +569,7 @@ register_state_format(
         detection="a file that names `kueue.x-k8s.io`",
         recognises=_recognises,
         read=read,
-        excerpt=_excerpt,
+        excerpt=files_beside(__file__, "kueue.json"),
         options=("now", "unlimited_s", "queue", "resource", "gpus_per_server"),
     )
 )
