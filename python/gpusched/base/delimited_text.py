@@ -6,19 +6,16 @@ import csv
 import io
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 import numpy as np
 
 from gpusched.base.arrays import Int64
 from gpusched.base.files import MAX_COLUMNS
+from gpusched.base.libraries import polars
 from gpusched.base.rejects import Screen
 from gpusched.base.source import Source
-
-if TYPE_CHECKING:
-    import polars
-
 
 _UNUSED: Final = "\x01"
 """A separator that never occurs, to read whole lines as one column."""
@@ -73,8 +70,6 @@ def read_table(
 
 def read_spaced(source: Source, names: Sequence[str], *, comment: str) -> Table:
     """Read blank-separated columns; skip empty lines and those that begin with ``comment``."""
-    import polars
-
     every = polars.Series(source.text.split("\n")).str.strip_chars()
     is_row = (every != "") & ~every.str.starts_with(comment)
     lines = is_row.arg_true().to_numpy().astype(np.int64) + 1
@@ -106,8 +101,6 @@ def _names(source: Source, separator: str) -> list[str]:
 
 def _read_lines(source: Source, names: list[str], separator: str, first_row: int) -> Table | None:
     """Read text with one row per line natively; None for other text."""
-    import polars
-
     data = source.text.rstrip("\n").encode()
     if not data:
         return Table(source, {}, np.empty(0, dtype=np.int64))
@@ -142,8 +135,6 @@ def _columns(
     *,
     quote: str | None,
 ) -> dict[str, polars.Series]:
-    import polars
-
     frame = polars.read_csv(
         data,
         has_header=False,
@@ -167,8 +158,6 @@ def _check_fields(source: Source, names: Sequence[str], lines: Int64, num_fields
 
 def _read_records(source: Source, names: list[str], separator: str, first_row: int) -> Table:
     """Read any delimited text, record by record; a quoted field may span lines."""
-    import polars
-
     text = io.StringIO(source.text, newline="\n")
     reader = csv.reader(text, delimiter=separator, strict=True)
     rows: list[list[str]] = []

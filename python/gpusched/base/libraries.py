@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 
 class LazyModule:
@@ -18,6 +18,14 @@ class LazyModule:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(import_module(self._name), name)
+
+
+if TYPE_CHECKING:
+    import altair as altair
+    import polars as polars
+else:
+    altair = LazyModule("altair")
+    polars = LazyModule("polars")
 
 
 def is_installed(module: str) -> bool:

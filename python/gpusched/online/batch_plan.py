@@ -13,6 +13,7 @@ import numpy.typing as npt
 from gpusched import _core
 from gpusched.base.arrays import Bool, Float64, Int32, Int64
 from gpusched.base.draws import check_seed
+from gpusched.base.libraries import polars as pl
 from gpusched.base.progress import OnProgress, Progress
 from gpusched.base.supervision import Cancelled, supervised
 from gpusched.bounds.certificates import makespan_bound
@@ -24,8 +25,6 @@ from gpusched.specs.case import job_columns
 from gpusched.traces.workload import Trace
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from gpusched.results.result import Result
 
 
@@ -165,8 +164,6 @@ class Plan:
         >>> planned.table()["makespan_s"].min()
         90.0
         """
-        import polars as pl
-
         return pl.from_dicts([vars(known) for known in self.candidates], infer_schema_length=None)
 
 

@@ -372,11 +372,6 @@ def asked(policy: str | Policy | _core.Order | _core.Scheduler) -> Chosen:
     return chosen
 
 
-def snapshot_run(state: ClusterState, policy: Chosen, placement: Chosen, seed: int) -> _core.Run:
-    """Return a run of all jobs that starts from the state, before its first decision."""
-    return _begun(state, policy, placement, seed, None)
-
-
 def shortest_run(
     state: ClusterState, policy: Chosen, placement: Chosen, seed: int
 ) -> tuple[_core.Run, Int64 | None]:

@@ -6,7 +6,7 @@ import dataclasses
 import operator
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 import msgspec
 import numpy as np
@@ -19,6 +19,7 @@ from gpusched.base.container import Kind
 from gpusched.base.defaults import POLICY
 from gpusched.base.draws import check_seed
 from gpusched.base.files import naming
+from gpusched.base.libraries import polars as pl
 from gpusched.base.rejects import Rejects
 from gpusched.base.suggest import HintedError
 from gpusched.base.ticks import US_PER_S, seconds_to_us
@@ -47,9 +48,6 @@ from gpusched.traces.trace_store import (
     trace_members,
 )
 from gpusched.traces.workload import Trace
-
-if TYPE_CHECKING:
-    import polars as pl
 
 # In the order of the core.
 _WHAT: Final = np.array(["start", "preempt", "resize", "finish", "reject", "cancel"])
@@ -174,8 +172,6 @@ class ClusterDecision:
         >>> gs.decide(state, policy="fifo").to_polars().rows()
         [('start', '0', 0, 255)]
         """
-        import polars as pl
-
         ids = self.state.jobs.id
         rows = []
         for what, job in zip(self.what.tolist(), self.job.tolist(), strict=True):

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
+from typing import Any, Final, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from gpusched import _core
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_columns
 from gpusched.base.draws import ARRIVALS, check_seed, uniform
 from gpusched.base.field_checks import unmasked
+from gpusched.base.libraries import polars
 from gpusched.base.progress import OnProgress
 from gpusched.base.supervision import supervised
 from gpusched.base.units import WHOLE_GPU
@@ -24,9 +25,6 @@ from gpusched.plugins.policy import PlacementChoice
 from gpusched.traces.filling_requests import Requests
 from gpusched.traces.model_columns import demand_columns
 from gpusched.traces.workload import Trace
-
-if TYPE_CHECKING:
-    import polars
 
 
 @dataclass(frozen=True)
@@ -179,10 +177,8 @@ class FillResult:
         >>> filled.to_polars().height == len(filled)
         True
         """
-        import polars as pl
-
         rows = self.arrivals
-        return pl.DataFrame(
+        return polars.DataFrame(
             {
                 "id": self.requests.id[rows],
                 "gpus": self.requests.gpus[rows],

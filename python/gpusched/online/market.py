@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,8 @@ from gpusched import _core
 from gpusched.base.arrays import Bool, Float64, Int32, Int64, read_only
 from gpusched.base.draws import check_seed
 from gpusched.base.field_checks import unmasked
+from gpusched.base.libraries import polars as pl
 from gpusched.base.supervision import supervised
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 class Columns:
@@ -283,8 +281,6 @@ class JobPlacement:
         >>> placed.to_polars()["workers"].to_list()
         [2, 2]
         """
-        import polars as pl
-
         return pl.DataFrame(
             {
                 "job": np.arange(len(self.job_s)),

@@ -8,7 +8,7 @@ from html import escape
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
-from gpusched.base.libraries import LazyModule
+from gpusched.base.libraries import altair as alt
 from gpusched.base.replacing import write_text
 from gpusched.base.wording import scale_of, written
 from gpusched.reporting.drawing import style
@@ -18,11 +18,7 @@ from gpusched.results.metric_registry import metrics
 from gpusched.studies.paper_tables import notes_of
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from gpusched.studies.tune import Tuning
-else:
-    alt = LazyModule("altair")
 
 BEST: Final = "best so far"
 TRIAL: Final = "a trial"

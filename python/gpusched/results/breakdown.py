@@ -11,6 +11,7 @@ import numpy as np
 
 from gpusched import _core
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, UInt32
+from gpusched.base.libraries import polars
 from gpusched.base.memo import Memo
 from gpusched.base.ticks import us_to_seconds
 from gpusched.base.units import WHOLE_GPU
@@ -18,8 +19,6 @@ from gpusched.results.cost import US_PER_H, Holdings, held_gpu_us, sums
 from gpusched.schedules.schedule import FINISHED
 
 if TYPE_CHECKING:
-    import polars
-
     from gpusched.results.cost import RunLog
     from gpusched.results.run_window import RunWindow
     from gpusched.traces.workload import Trace
@@ -183,8 +182,6 @@ def breakdown(
     result: RunLog, times: JobTimes, by: str, window: RunWindow | None = None
 ) -> polars.DataFrame:
     """Break down the jobs of a result, or of a part of it; see :meth:`gpusched.Result.by`."""
-    import polars
-
     groups = job_groups(result, by)
     codes, size = groups.codes, len(groups.names)
     finished, gpu_us = times.finished, times.gpu_us

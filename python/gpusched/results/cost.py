@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Float64, Int64
+from gpusched.base.libraries import polars
 from gpusched.base.suggest import nearest
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.units import WHOLE_GPU
@@ -17,8 +18,6 @@ from gpusched.schedules.down_times import held_milli
 from gpusched.schedules.schedule import UNFINISHED, Schedule
 
 if TYPE_CHECKING:
-    import polars
-
     from gpusched.model.cluster import Cluster
     from gpusched.model.outages import Outages
     from gpusched.specs.run_spec import RunSpec
@@ -149,8 +148,6 @@ class Cost:
 
     def to_polars(self) -> polars.DataFrame:
         """Return a row for each type, with the costs of held and of all GPU hours."""
-        import polars
-
         return polars.DataFrame(
             {
                 "type": list(self.types),

@@ -21,6 +21,7 @@ from gpusched.base.arrays import (
     freeze_columns,
     read_only,
 )
+from gpusched.base.libraries import polars
 from gpusched.base.ticks import us_to_seconds
 from gpusched.base.units import WHOLE_GPU
 from gpusched.schedules.down_times import down_rows, struck
@@ -37,8 +38,6 @@ from gpusched.schedules.schedule import (
 )
 
 if TYPE_CHECKING:
-    import polars
-
     from gpusched.model.cluster import Cluster
     from gpusched.model.outages import Outages
     from gpusched.traces.workload import Trace
@@ -93,8 +92,6 @@ class Steps:
 
     def to_polars(self) -> polars.DataFrame:
         """Return the columns as a Polars frame."""
-        import polars
-
         return polars.DataFrame({f.name: getattr(self, f.name) for f in fields(self)})
 
 
@@ -287,8 +284,6 @@ class Events:
 
     def to_polars(self) -> polars.DataFrame:
         """Return ``time_s``, ``kind``, ``job`` (JobId), ``id`` and ``gpus`` as a Polars frame."""
-        import polars
-
         ids = self._trace.id
         names = polars.Series(ids.tolist() if ids.dtype.kind == "U" else ids)
         return polars.DataFrame(
@@ -442,8 +437,6 @@ class Contention:
 
     def to_polars(self) -> polars.DataFrame:
         """Return :attr:`links` as a Polars frame, with their names."""
-        import polars
-
         columns: dict[str, Any] = {"link": self.links.link}
         columns["name"] = [self.name(link) for link in self.links.link.tolist()]
         for column in ("max_rings", "mean_rings", "used_s", "contended_s"):

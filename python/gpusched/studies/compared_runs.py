@@ -6,11 +6,12 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from gpusched.base.arrays import Float64
+from gpusched.base.libraries import polars as pl
 from gpusched.base.suggest import nearest
 from gpusched.base.wording import plural
 from gpusched.results.metric_registry import metrics
@@ -27,9 +28,6 @@ from gpusched.studies.hodges_lehmann import (
     typical,
 )
 from gpusched.studies.verdicts import Scale, growth_mark, headline, not_beaten, too_few
-
-if TYPE_CHECKING:
-    import polars as pl
 
 SEED: Final = "seed"
 Key = tuple[Any, ...]
@@ -227,8 +225,8 @@ def compare_runs(
     """
     check_level(level)
     if better is None:
-        known = metrics().get(metric)
-        better: Any = "neutral" if known is None else known.better
+        known: Any = metrics().get(metric)
+        better = "neutral" if known is None else known.better
     elif better not in ("lower", "higher", "neutral"):
         raise ValueError(f"better: {better!r} must be 'lower', 'higher' or 'neutral'")
     settings = _settings_of(runs, metric, axis, by)
@@ -292,7 +290,7 @@ def compare_runs(
 
 def _scale(metric: str, settings: dict[Key, Setting]) -> Scale:
     """Use ratios for positive metrics, but differences for shares."""
-    known = metrics().get(metric)
+    known: Any = metrics().get(metric)
     if known is not None and known.kind == "percent":
         return "difference"
     groups = (group for setting in settings.values() for group in setting.values())
@@ -390,8 +388,6 @@ def _check_baseline(settings: dict[Key, Setting], axis: str, baseline: str | flo
 
 
 def _frame(rows: list[dict[str, Any]], runs: pl.DataFrame, keys: tuple[str, ...]) -> pl.DataFrame:
-    import polars as pl
-
     types: dict[str, Any] = dict.fromkeys(_NUMBERS, pl.Float64)
     types |= dict.fromkeys(_COUNTS, pl.Int64)
     types |= {"is_beaten": pl.Boolean, "is_clairvoyant": pl.Boolean}
@@ -488,7 +484,7 @@ def _settings_of(
     """Group the runs by setting and by value of the axis, in the order of the frame."""
     _check_columns(runs, metric, axis, by)
     found: dict[Key, dict[Any, Group]] = {}
-    known = metrics().get(metric)
+    known: Any = metrics().get(metric)
     of_jobs = (UNSERVED, OTHERS) if known is None or known.is_of_finished else ()
     more = [name for name in (GROWTH, *of_jobs, "clairvoyant") if name in runs.columns]
     rows = runs.select(*dict.fromkeys((*by, axis, SEED, metric, *more))).iter_rows(named=True)
@@ -533,8 +529,6 @@ def _check_columns(runs: pl.DataFrame, metric: str, axis: str, by: Sequence[str]
 def _twice(
     runs: pl.DataFrame, metric: str, axis: str, by: Sequence[str], row: dict[str, Any]
 ) -> str:
-    import polars as pl
-
     same = pl.all_horizontal(pl.col(name).eq_missing(row[name]) for name in (*by, axis, SEED))
     alike = runs.filter(same)
     measured = {*metrics(), metric, *_NOT_AXES} - {"load"}  # both a metric and an axis
@@ -601,8 +595,6 @@ def _seeds(seeds: Sequence[Any]) -> str:
 
 
 def _unstable(runs: pl.DataFrame, axis: str) -> list[str]:
-    import polars as pl
-
     lines = []
     has_load = _is_number(runs, "load") and runs["load"].null_count() < len(runs)
     if has_load and (over := runs.filter(pl.col("load") >= 1.0)).height:
@@ -631,7 +623,7 @@ def _unstable(runs: pl.DataFrame, axis: str) -> list[str]:
 
 def _no_warm_up(runs: pl.DataFrame, metric: str, warm_up_s: float | None) -> list[str]:
     at_load = _is_number(runs, "load") and runs["load"].null_count() < len(runs)
-    known = metrics().get(metric)
+    known: Any = metrics().get(metric)
     if not at_load or known is None or known.group != "jobs":
         return []
     if warm_up_s is None:
@@ -667,8 +659,6 @@ def _weak_quantile(runs: pl.DataFrame, metric: str) -> list[str]:
 
 
 def _other_jobs(runs: pl.DataFrame, axis: str, by: Sequence[str]) -> list[str]:
-    import polars as pl
-
     if OTHERS in runs.columns or not _is_number(runs, "num_finished"):
         return []
     counts = runs.group_by(*by, "seed").agg(pl.col("num_finished").drop_nulls().n_unique())

@@ -17,6 +17,7 @@ from gpusched._core import Placement
 from gpusched.base.arrays import AnyArray, Bool
 from gpusched.base.failures import raise_named
 from gpusched.base.field_checks import check_integer
+from gpusched.base.libraries import polars as pl
 from gpusched.base.progress import OnProgress, Progress, checked
 from gpusched.base.run_warning import warn
 from gpusched.base.suggest import nearest
@@ -46,8 +47,6 @@ from gpusched.studies.executors import opened
 from gpusched.studies.hodges_lehmann import Estimate, ratio
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from gpusched.model.outages import Outages
     from gpusched.results.result import Result
     from gpusched.traces.workload import Trace
@@ -408,8 +407,6 @@ class Comparison:
         >>> found.table()["policy"].to_list()
         ['fifo', 'sjf']
         """
-        import polars as pl
-
         rows = [summary | {"policy": label} for label, summary in self.summaries.items()]
         return pl.from_dicts(rows, infer_schema_length=None)
 
@@ -439,8 +436,6 @@ class Comparison:
         >>> gs.compare(jobs, cluster, ["fifo", "srtf"]).by("gpus").columns[:2]
         ['policy', 'gpus']
         """
-        import polars as pl
-
         labels = pl.Enum(list(self.results))
         frames = []
         for label, result in self.results.items():
@@ -618,8 +613,6 @@ class Comparison:
         >>> found.jobs().height
         6
         """
-        import polars as pl
-
         labels = pl.Enum(list(self.results))
         of_trace = trace_series(self.trace)
         frames = [
@@ -768,8 +761,6 @@ def _changed_groups(
     baseline: Result, policy: Result, side: Side, by: str, counted: Bool
 ) -> pl.DataFrame:
     """Return the groups with the largest total loss or gain; see ``Comparison.losers``."""
-    import polars as pl
-
     groups = job_groups(baseline, by)
     codes, size = groups.codes, len(groups.names)
     change_s = np.where(counted, _change_s(baseline, policy, side), np.nan)
@@ -812,8 +803,6 @@ def _change_s(baseline: Result, policy: Result, side: Side) -> AnyArray:
 
 
 def _described(baseline: Result, policy: Result, jobs: AnyArray) -> pl.DataFrame:
-    import polars as pl
-
     trace = baseline.trace
     data: dict[str, Any] = {"job": jobs, "id": trace.id[jobs].tolist()}
     for column in ("user", "queue"):
@@ -832,14 +821,10 @@ def _described(baseline: Result, policy: Result, jobs: AnyArray) -> pl.DataFrame
 
 def _seconds(name: str, values: AnyArray) -> pl.Series:
     """Seconds as a column; null where they are infinite."""
-    import polars as pl
-
     return pl.Series(name, np.where(np.isfinite(values), values, np.nan), nan_to_null=True)
 
 
 def _constant(label: str, dtype: pl.Enum, length: int) -> pl.Series:
-    import polars as pl
-
     return pl.repeat(label, length, dtype=dtype, eager=True).alias("policy")
 
 

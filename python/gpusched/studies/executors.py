@@ -26,7 +26,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
-from gpusched.base.libraries import need
+from gpusched.base.libraries import LazyModule, need
 from gpusched.base.run_warning import RunWarning
 from gpusched.base.suggest import nearest
 from gpusched.base.supervision import StopScope
@@ -41,6 +41,7 @@ from gpusched.studies.calls import (
     outcome_of,
 )
 
+ray: Any = LazyModule("ray")
 _MOST_SLOTS: Final = 1_024
 # How long an interrupt waits for the calls it stops; a run checks at every instant.
 _GRACE_SECONDS: Final = 0.5
@@ -386,8 +387,6 @@ class RayCluster(Backend):
     """The workers of a Ray cluster, or of a local one. Ray decides where calls run."""
 
     def __init__(self, address: str) -> None:
-        import ray
-
         super().__init__(_RayExecutor())
         self._is_own = not ray.is_initialized()
         if not self._is_own:
@@ -403,20 +402,14 @@ class RayCluster(Backend):
     @property
     def num_slots(self) -> int:
         """Number of CPUs of the cluster now."""
-        import ray
-
         return max(1, int(ray.cluster_resources().get("CPU", 1)))
 
     def share(self, value: Any) -> Any:
         """Put the value into Ray's store; each server gets it once and its workers map it."""
-        import ray
-
         return ray.put(value)
 
     def submit(self, run: Callable[..., Any], /, *args: Any) -> Future[Outcome]:
         """Run the call in a worker process that runs nothing else meanwhile."""
-        import ray
-
         if not ray.is_initialized():
             raise BackendLost("Ray was shut down")
         return super().submit(run, *args)
@@ -438,8 +431,6 @@ class RayCluster(Backend):
         """Disconnect from the cluster; stop it if it was started here."""
         super().close(cancel=cancel)
         if self._is_own:
-            import ray
-
             ray.shutdown()
 
 
@@ -450,8 +441,6 @@ class _RayExecutor(Executor):
         self._references: dict[Future[Any], Any] = {}
 
     def submit(self, call: Callable[..., Any], /, *args: Any, **_: Any) -> Future[Any]:
-        import ray
-
         reference = ray.remote(max_retries=0, num_cpus=1)(call).remote(*args)
         future: Future[Any] = reference.future()
         self._references[future] = reference
@@ -463,8 +452,6 @@ class _RayExecutor(Executor):
             self._references.pop(future, None)
 
     def end(self) -> None:
-        import ray
-
         references, self._references = self._references, {}
         for reference in references.values():
             with suppress(Exception):  # it may have ended, or its server

@@ -17,6 +17,7 @@ from gpusched._core import Placement
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64, freeze_columns, nearest_rank
 from gpusched.base.defaults import GPUS_PER_SERVER, REPAIR_S
 from gpusched.base.field_checks import check_integer, not_negative
+from gpusched.base.libraries import polars as pl
 from gpusched.base.progress import OnProgress
 from gpusched.base.tables import Cell, Column, Table, Value, table, text_column
 from gpusched.base.ticks import US_PER_S, us_to_seconds
@@ -42,8 +43,6 @@ from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.cluster_sizing import assumed_cluster
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from gpusched.model.outages import Outages
     from gpusched.results.result import Result
     from gpusched.traces.workload import Trace
@@ -902,8 +901,6 @@ class Fidelity:
         >>> found.table().height == len(found.cases)
         True
         """
-        import polars as pl
-
         rows = [case.to_dict() for case in self.cases]
         for row in rows:
             row["grade"] = row["grade"]["letter"]
@@ -930,8 +927,6 @@ class Fidelity:
         >>> found.jobs()["difference_s"].abs().max()
         0.0
         """
-        import polars as pl
-
         trace, compared = self.trace, self._window.compared
         own_s, wait_s = self._window.own_wait_s, self._window.wait_s(self.result)
         columns: dict[str, Any] = {
@@ -968,8 +963,6 @@ class Fidelity:
         >>> found.allocation().rows()[-1]
         (1200.0, 0.0, 0.0)
         """
-        import polars as pl
-
         own_us, own_change = self._window.own.changes
         time_us, change = self._window.own.changes_in(self.result)
         instants = np.unique(np.concatenate((own_us, time_us)))

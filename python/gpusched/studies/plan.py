@@ -16,6 +16,7 @@ import numpy as np
 from gpusched import _core
 from gpusched._core import Order, Placement, Scheduler
 from gpusched.base.defaults import MAX_LOAD
+from gpusched.base.libraries import polars as pl
 from gpusched.base.object_digests import ObjectReader, UnreadableError
 from gpusched.base.suggest import nearest
 from gpusched.base.ticks import seconds_to_us
@@ -41,8 +42,6 @@ from gpusched.studies.run_store import frame_of
 from gpusched.studies.study import AXES, ROLES, ParameterAxis, Study, StudyTrace
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from gpusched.traces.workload import Trace
 
 MOST_RUNS: Final = 10_000_000
@@ -254,8 +253,6 @@ class Plan:
 
     def done_in(self, kept: pl.DataFrame) -> set[str]:
         """Return the names of the runs that have a row without an error."""
-        import polars as pl
-
         if "error" in kept.columns:
             kept = kept.filter(pl.col("error").is_null())
         return set(kept["run"].to_list()) & set(self.names)
@@ -326,8 +323,6 @@ class Plan:
     @cached_property
     def frame(self) -> pl.DataFrame:
         """One row per run: its name, and its value on each axis."""
-        import polars as pl
-
         of_runs = self.label_columns(self.runs)
         types: dict[str, Any] = {
             "load": pl.Float64, "jobs": pl.Int64, "seed": pl.Int64, "window": pl.String,
@@ -353,8 +348,6 @@ class Plan:
 
     def _of_same_jobs(self, kept: pl.DataFrame) -> pl.DataFrame:
         """Replace job metrics by those over the jobs that all compared runs finish."""
-        import polars as pl
-
         wanted = [apart.name(name) for names, apart in self.compared(kept) for name in names]
         if OTHERS not in kept.columns or not wanted:
             return kept
@@ -379,8 +372,6 @@ class Plan:
         ``kept``: rows with the column ``run``, at most one per run.
         ``repeat``: command that repeats a run, with ``{run}`` for its name.
         """
-        import polars as pl
-
         labels = self.frame
         kept = self._of_same_jobs(kept)
         own = [key for key in kept.columns if key == "run" or key not in (*labels.columns, LEFT)]

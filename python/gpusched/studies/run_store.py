@@ -18,14 +18,13 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from gpusched.base.files import naming, read_bytes
+from gpusched.base.libraries import polars as pl
 from gpusched.base.replacing import PARTIAL, check_folder, write_bytes, write_text
 from gpusched.base.wording import duration, plural
 from gpusched.engine.code_digest import code_digest
 from gpusched.results.same_jobs import LEFT
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from gpusched.studies.study import Study
 
 STUDY: Final = "study.toml"
@@ -70,8 +69,6 @@ class RunStore:
 
     def read(self) -> pl.DataFrame:
         """Return all rows, one per run: the one without an error, if any."""
-        import polars as pl
-
         self.damaged = []
         while True:
             frames = self._frames(self._parts())
@@ -131,8 +128,6 @@ class RunStore:
 
     def _join(self, paths: Iterable[Path]) -> Path | None:
         """Write one part for several, then delete those; None if one of them changed."""
-        import polars as pl
-
         there = list(paths)
         frames = self._frames(there, report=False)
         if frames is None or len(frames) < max(2, len(there)):
@@ -161,8 +156,6 @@ class RunStore:
 
 def frame_of(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
     """Make a frame of rows with possibly different keys; missing values are null."""
-    import polars as pl
-
     shapes = dict.fromkeys(map(tuple, rows))  # mostly one, so that the work per value is native
     if len(shapes) == 1:
         (keys,) = shapes
@@ -172,8 +165,6 @@ def frame_of(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
 
 
 def _column(key: str, values: Sequence[Any]) -> pl.Series:
-    import polars as pl
-
     kinds = {*map(type, values)} - {type(None)}
     if kinds == {int, float}:
         values = [None if value is None else float(value) for value in values]
@@ -187,8 +178,6 @@ def _column(key: str, values: Sequence[Any]) -> pl.Series:
 
 def _part(path: Path) -> pl.DataFrame:
     """Read a part."""
-    import polars as pl
-
     named = _NAME.fullmatch(path.name)
     if named is None:
         raise ValueError("not part of a study (other file name); ignored")

@@ -18,6 +18,7 @@ import numpy as np
 from gpusched.base.arrays import Bool, Int64, nearest_rank
 from gpusched.base.defaults import GPUS_PER_SERVER, POLICY
 from gpusched.base.field_checks import check_integer, check_positive
+from gpusched.base.libraries import polars
 from gpusched.base.progress import OnProgress
 from gpusched.base.suggest import nearest
 from gpusched.base.supervision import Cancelled, is_asked
@@ -39,8 +40,6 @@ from gpusched.traces.cluster_sizing import smallest_cluster
 from gpusched.traces.resampling import num_blocks, resampled
 
 if TYPE_CHECKING:
-    import polars
-
     from gpusched.results.result import Result
     from gpusched.traces.workload import Trace
 
@@ -828,9 +827,7 @@ class Sizing:
         >>> found.table()["servers"][0]
         1
         """
-        import polars as pl
-
-        return pl.from_dicts([self._row(run) for run in self.runs]).sort("gpus", "servers")
+        return polars.from_dicts([self._row(run) for run in self.runs]).sort("gpus", "servers")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer and its runs as plain values for any JSON writer.

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from gpusched.base.files import in_a_line
+from gpusched.base.libraries import polars as pl
 from gpusched.base.progress import OnProgress, Progress, watched
 from gpusched.base.run_warning import warn
 from gpusched.base.supervision import Cancelled
@@ -58,8 +59,6 @@ from gpusched.studies.study import ROLES, Study, StudyTrace, warm_up_time
 from gpusched.studies.sweep_result import SweepResult
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from gpusched.results.result import Result
     from gpusched.traces.workload import Trace
 
@@ -323,8 +322,6 @@ class _Gathered:
 
     def frame(self) -> tuple[pl.DataFrame, list[str]]:
         """Return all rows, and messages on damaged files of the folder."""
-        import polars as pl
-
         if self._store is not None:
             return self._store.read(), self._store.damaged
         if not self._rows:

@@ -11,12 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
 from gpusched.base.field_checks import check_integer
 from gpusched.base.libraries import need
+from gpusched.base.libraries import polars as pl
 from gpusched.base.progress import OnProgress, Progress
 from gpusched.base.run_warning import warn
 from gpusched.base.suggest import nearest
@@ -36,9 +37,6 @@ from gpusched.studies.sweep import run_study
 from gpusched.studies.sweep_result import SweepResult
 from gpusched.studies.verdicts import change_text
 from gpusched.studies.windows import Windows, windows_of
-
-if TYPE_CHECKING:
-    import polars as pl
 
 SEARCH: Final = "search"
 HELD_OUT: Final = "held-out"
@@ -328,8 +326,6 @@ class Runner:
 
 def values_of(runs: pl.DataFrame, metric: str) -> pl.Series:
     """Return a metric of runs, null if undefined."""
-    import polars as pl
-
     if metric not in runs.columns:
         return pl.Series(metric, [None] * len(runs), pl.Float64)
     return runs[metric].cast(pl.Float64, strict=False).fill_nan(None)
@@ -489,8 +485,6 @@ def best_of(
 
 def replicates(runs: pl.DataFrame, metric: str, titles: Mapping[str, str]) -> pl.DataFrame:
     """Return one row per policy and seed: the mean over all other axes, null if one is missing."""
-    import polars as pl
-
     value = pl.col(metric)
     whole_mean = pl.when(value.is_not_null().all()).then(value.mean()).otherwise(None)
     shares = [pl.col(key).max() for key in (UNSERVED, OTHERS) if key in runs.columns]
@@ -515,8 +509,6 @@ def compared(
 
     The frame has each one's search result, then the columns of the comparison.
     """
-    import polars as pl
-
     found = compare_runs(
         replicates(runs, metric, titles),
         metric,
@@ -614,8 +606,6 @@ def failures(found: Sequence[Attempt]) -> list[str]:
 
 def trials_frame(found: Sequence[Attempt], space: PolicySpace) -> pl.DataFrame:
     """Return one row per trial, with a column for each searched option."""
-    import polars as pl
-
     columns = [
         pl.Series("trial", [one.number for one in found], pl.Int64),
         pl.Series(

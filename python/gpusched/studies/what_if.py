@@ -18,6 +18,7 @@ from gpusched._core import Placement
 from gpusched.base.arrays import Int64
 from gpusched.base.defaults import GPUS_PER_SERVER, POLICY, REPAIR_S
 from gpusched.base.field_checks import check_positive, not_negative
+from gpusched.base.libraries import polars as pl
 from gpusched.base.progress import OnProgress
 from gpusched.base.suggest import nearest
 from gpusched.base.tables import Cell, Column, Table, Value, table
@@ -57,8 +58,6 @@ from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.cluster_sizing import assumed_cluster
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from gpusched.model.outages import Outages
     from gpusched.results.result import Result
     from gpusched.traces.workload import Trace
@@ -619,8 +618,6 @@ class WhatIf:
         >>> answer.table()["d_mean_wait_s"][0]
         0.0
         """
-        import polars as pl
-
         letter = None if self.grade is None else self.grade.letter
         rows = []
         for outcome in (self.base, *self.outcomes):

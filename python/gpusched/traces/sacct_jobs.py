@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
 from gpusched.base.field_checks import check_integer
 from gpusched.base.labels import Labels
+from gpusched.base.libraries import polars
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.base.suggest import nearest
@@ -22,9 +23,6 @@ from gpusched.traces import text_columns as parse
 from gpusched.traces.intake.text_schema import ReadColumns, TextColumn, trace_of
 from gpusched.traces.job_columns import NOT_A_TIME
 from gpusched.traces.workload import Trace
-
-if TYPE_CHECKING:
-    import polars
 
 JOB_ID: Final = r"^\d+(?:_\d+|\+\d+)?$"
 """A job, a task of an array, or a component of a heterogeneous job."""
@@ -224,8 +222,6 @@ def each(values: polars.Series, read: Callable[[str], Any]) -> list[Any]:
 
 def numbers_of(values: polars.Series) -> Float64:
     """Return numbers; NaN for other texts."""
-    import polars
-
     return values.cast(polars.Float64, strict=False).fill_null(np.nan).to_numpy()
 
 

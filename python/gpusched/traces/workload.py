@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from gpusched.base.arrays import (
 )
 from gpusched.base.field_checks import check_name, numbered
 from gpusched.base.labels import STATUSES, Labels
+from gpusched.base.libraries import polars
 from gpusched.base.rejects import OnBad, Rejects, Screen
 from gpusched.base.suggest import nearest
 from gpusched.base.ticks import MAX_SUBMIT_US, US_PER_S, seconds_to_us, us_to_seconds
@@ -43,9 +44,6 @@ from gpusched.traces.job_columns import (
     moved,
 )
 from gpusched.traces.text_columns import cumulated, of_a_run
-
-if TYPE_CHECKING:
-    import polars
 
 PROFILES_DRAWN: Final = "profiles drawn from "
 GRAPHS_DRAWN: Final = "graphs drawn from "
@@ -469,8 +467,6 @@ class Trace:
         >>> gs.Trace.from_polars(frame, {"service_s": "length"}).service_s.tolist()
         [60.0, 9.0]
         """
-        import polars
-
         if not isinstance(frame, polars.DataFrame):
             how = "call .collect() first" if isinstance(frame, polars.LazyFrame) else _other(frame)
             raise TypeError(f"frame: expected a polars.DataFrame, not {_type_of(frame)}; {how}")
@@ -624,8 +620,6 @@ class Trace:
         >>> jobs.to_polars()["service_s"].to_list()
         [60.0, 9.0, 9.0]
         """
-        import polars
-
         origin_us = self._origin_us() if dates else None
         data = {}
         for column in JOB_COLUMNS.values():
@@ -662,8 +656,6 @@ class Trace:
 
     def _series(self, column: JobColumn, shift: int = 0) -> polars.Series:
         """Return an existing column under its public name and in its public unit, moved."""
-        import polars
-
         values = getattr(self, column.stored)
         if column.kind in ("label", "types", "model"):
             names, codes = self._named(column, values)
@@ -719,8 +711,6 @@ class Trace:
         """
         if isinstance(key, str):
             if key == "row":
-                import polars
-
                 return polars.Series("row", self.row)
             if key not in JOB_COLUMNS or not _is_held(self, JOB_COLUMNS[key]):
                 held = [name for name, column in JOB_COLUMNS.items() if _is_held(self, column)]
@@ -1523,8 +1513,6 @@ def _fulfilling(trace: Trace, condition: str) -> Bool:
     ``condition``: on the columns of :meth:`gpusched.Trace.to_polars`, in the SQL of Polars: ``"gpus
         >= 8 and user != 'x'"``.
     """
-    import polars
-
     frame = trace.to_polars()
     try:
         names = dict.fromkeys((*frame.columns, *check.ALL))

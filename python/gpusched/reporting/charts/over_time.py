@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpusched.base.libraries import LazyModule
+from gpusched.base.libraries import altair as alt
 from gpusched.base.wording import duration
 from gpusched.reporting.charts.highlights import comparison_of, marked
 from gpusched.reporting.charts.thinning import STEPS_RULE, kept_steps, points_each
@@ -18,11 +18,7 @@ from gpusched.results.result import Result
 from gpusched.schedules.series import Steps
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from gpusched.studies.comparison import Comparison
-else:
-    alt = LazyModule("altair")
 
 POINTS: Final = 400
 """Maximum number of points of a curve."""

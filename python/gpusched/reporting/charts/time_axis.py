@@ -9,18 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpusched.base.libraries import LazyModule
+from gpusched.base.libraries import altair as alt
 from gpusched.base.memo import Memo
 from gpusched.base.ticks import us_to_seconds
 from gpusched.base.wording import scale_of
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from gpusched.results.result import Result
     from gpusched.studies.comparison import Comparison
-else:
-    alt = LazyModule("altair")
 
 _UNITS: Final = {"d": "days", "h": "hours", "min": "minutes", "s": "seconds"}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, cast
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Int64
-from gpusched.base.libraries import LazyModule
+from gpusched.base.libraries import altair as alt
 from gpusched.base.wording import duration, plural
 from gpusched.model.outages import spans
 from gpusched.reporting.charts.highlights import chosen, comparison_of, marked
@@ -17,13 +17,9 @@ from gpusched.reporting.drawing import palette, style
 from gpusched.reporting.notes import policy_name
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from gpusched.model.cluster import Cluster
     from gpusched.results.result import Result
     from gpusched.studies.comparison import Comparison
-else:
-    alt = LazyModule("altair")
 
 MOST_BARS: Final = 1_500
 """Maximum number of bars per policy."""

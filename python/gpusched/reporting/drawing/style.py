@@ -7,16 +7,12 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
+from typing import Any, Final, Literal, TypeVar, cast
 
-from gpusched.base.libraries import LazyModule, need
+from gpusched.base.libraries import altair as alt
+from gpusched.base.libraries import need
 from gpusched.base.replacing import write_bytes
 from gpusched.reporting.drawing import palette
-
-if TYPE_CHECKING:
-    import altair as alt
-else:
-    alt = LazyModule("altair")
 
 OneChart = TypeVar("OneChart")
 WIDTH: Final = 640

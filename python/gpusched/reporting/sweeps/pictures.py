@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from gpusched.base.arrays import Float64
-from gpusched.base.libraries import LazyModule
+from gpusched.base.libraries import altair as alt
 from gpusched.base.suggest import nearest
 from gpusched.base.wording import duration, scale_of
 from gpusched.reporting.drawing import style
@@ -42,12 +42,9 @@ from gpusched.studies.hodges_lehmann import typical
 from gpusched.studies.verdicts import Scale
 
 if TYPE_CHECKING:
-    import altair as alt
     import polars as pl
 
     from gpusched.studies.sweep_result import SweepResult
-else:
-    alt = LazyModule("altair")
 
 Quantity = Literal["jct_s", "wait_s"]
 Rows = list[dict[str, Any]]

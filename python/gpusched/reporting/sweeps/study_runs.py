@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from gpusched.base.libraries import polars as pl
 from gpusched.base.suggest import nearest
 from gpusched.base.wording import plural
 from gpusched.results.metric_registry import METRICS
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from gpusched.studies.sweep_result import SweepResult
 
 AXES: Final = (
@@ -28,8 +27,6 @@ Where = Mapping[str, Any]
 
 def runs_of(source: SweepResult | pl.DataFrame) -> pl.DataFrame:
     """Return the runs of a study."""
-    import polars as pl
-
     frame = source if isinstance(source, pl.DataFrame) else getattr(source, "runs", None)
     if not isinstance(frame, pl.DataFrame):
         name = type(source).__name__
@@ -118,8 +115,6 @@ def name_of(axis: str, value: Any) -> str:
 
 def chosen_runs(runs: pl.DataFrame, where: Where | None) -> pl.DataFrame:
     """Return the runs in which each column has the given value, or one of the list."""
-    import polars as pl
-
     for name, asked in (where or {}).items():
         if name not in runs.columns:
             raise ValueError(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
+from gpusched.base.libraries import polars
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.base.ticks import US_PER_S
@@ -26,9 +27,6 @@ from gpusched.traces.intake.wall_clock import date_order as find_date_order
 from gpusched.traces.intake.wall_clock import plain_dates
 from gpusched.traces.job_columns import JOB_COLUMNS
 from gpusched.traces.workload import Trace
-
-if TYPE_CHECKING:
-    import polars
 
 _OPTIONAL: Final = (*(name for name, known in JOB_COLUMNS.items() if known.may_miss), START, END)
 _MOMENTS: Final = (
@@ -204,8 +202,6 @@ def _with_expressions(
     such as ``nodes * gpus_per_node``; rows with a non-number have no value. GPUs per node in a
     product also become a column.
     """
-    import polars
-
     calculated, chosen, parts = dict(data), dict(columns), set()
     for ours, text in columns.items():
         if text in data or not isinstance(text, str) or not set(text) & set("*/+-"):

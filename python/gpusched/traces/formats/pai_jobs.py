@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
+from gpusched.base.libraries import polars
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import TraceFormat, files_beside, register_trace_format
 from gpusched.traces.intake.text_schema import ReadColumns, Span, TextColumn, TextSchema
 from gpusched.traces.workload import Trace
-
-if TYPE_CHECKING:
-    import polars
 
 BEGIN: Final = "first start of a task"
 STATUS: Final = {"Terminated": "ok", "Failed": "failed"}
@@ -85,8 +83,6 @@ def read(
 
 def _take_sums(read: ReadColumns, tasks: Source, on_bad: OnBad) -> None:
     """Add each job's resources and start from its tasks; reject jobs without tasks."""
-    import polars
-
     sums, fault = _sums_of_jobs(tasks, read.data["job_name"], on_bad)
     gpus, share, cpus, memory_gib, start_s = (
         sums[name].cast(polars.Float64).fill_null(np.nan).to_numpy()
@@ -118,8 +114,6 @@ def _sums_of_jobs(
     are readable, and whether parts of GPUs became whole ones; then a text on the first unreadable
     task, or ``""``.
     """
-    import polars
-
     read = TASKS.columns_of(source)
     screen, text, given = read.screen, read.data, read.numeric
     for name, values in given.items():

@@ -6,13 +6,14 @@ A job has a list of attempts, and each attempt a list of servers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Int64
 from gpusched.base.labels import Labels
+from gpusched.base.libraries import polars
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.base.ticks import US_PER_S
@@ -23,9 +24,6 @@ from gpusched.traces.intake.wall_clock import ticks_of
 from gpusched.traces.job_columns import NOT_A_TIME
 from gpusched.traces.json_records import has_field, read_entries
 from gpusched.traces.workload import Trace
-
-if TYPE_CHECKING:
-    import polars
 
 _TIME_LENGTH: Final = len("2017-10-09 07:01:55")
 STATUS: Final = {"Pass": "ok", "Killed": "killed", "Failed": "failed"}
@@ -112,8 +110,6 @@ def _run_times_s(screen: Screen, jobs: Sequence[_Job]) -> AnyArray:
 
 def _texts(times: Iterable[str | None]) -> polars.Series:
     """Return times as texts, null where there is none; truncated ones become invalid."""
-    import polars
-
     return polars.Series(
         [
             None if time in (None, "None", "") else time if len(time) == _TIME_LENGTH else "cut off"

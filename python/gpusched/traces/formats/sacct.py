@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from gpusched.base.delimited_text import Table
 from gpusched.base.files import MAX_COLUMNS
+from gpusched.base.libraries import polars
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
 from gpusched.traces.sacct_jobs import COLUMNS, IDS, NODES, OPTIONS, TIMES, TRES, jobs_of
 from gpusched.traces.workload import Trace
-
-if TYPE_CHECKING:
-    import polars
 
 FREE_TEXT: Final = (
     "JobName", "Comment", "AdminComment", "SystemComment", "SubmitLine", "WorkDir", "Extra",
@@ -54,8 +52,6 @@ def read_sacct_table(
 
     ``delimiter``: one or several characters; None: those between the first names of the header.
     """
-    import polars
-
     header, *rest = source.text.split("\n")
     delimiter = delimiter or delimiter_of(header)
     if delimiter is None:

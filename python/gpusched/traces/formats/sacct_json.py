@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from gpusched.base.libraries import polars
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.traces import slurm_values as slurm
@@ -28,8 +29,6 @@ _SHOWN: Final = 40
 
 def read(source: Source, *, on_bad: OnBad, **options: Any) -> Trace:
     """Read output of sacct; options are those of :func:`gpusched.traces.sacct_jobs.jobs_of`."""
-    import polars
-
     found = read_records(source, "jobs")
     rows = [_texts(job) for job in found.records]
     text = {

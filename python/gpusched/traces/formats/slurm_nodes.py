@@ -6,21 +6,19 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 import numpy as np
 
 from gpusched.base.delimited_text import Table
+from gpusched.base.libraries import polars
 from gpusched.base.source import Source
 from gpusched.base.units import MIB_PER_GIB
 from gpusched.model.cluster import Cluster, Devices, ServerGroup
 from gpusched.traces import slurm_values as slurm
 from gpusched.traces.json_records import has_member, read_records, text_of
 from gpusched.traces.server_tables import ServerTable
-
-if TYPE_CHECKING:
-    import polars
 
 UNAVAILABLE: Final = frozenset(
     {
@@ -230,8 +228,6 @@ def _nodes(source: Source) -> list[_Node]:
 
 
 def _columns(source: Source, nodes: list[_Node]) -> dict[str, polars.Series]:
-    import polars
-
     columns: dict[str, list[str]] = {
         name: [] for name in ("name", "gres", "gpu_type", "cpus", "memory")
     }

@@ -15,6 +15,7 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray, Int64
 from gpusched.base.labels import Labels
+from gpusched.base.libraries import polars
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.base.ticks import US_PER_S
@@ -159,8 +160,6 @@ def write_swf(
     ``status``: codes of the format, one per job; None: the statuses of the trace.
     ``notes``: lines for the header of the file.
     """
-    import polars
-
     start = trace.epoch
     if start is not None and start.tzinfo is None:
         start = start.replace(tzinfo=UTC)

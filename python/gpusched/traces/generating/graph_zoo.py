@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from gpusched.base.arrays import Bool, Float64, Int32, Int64
 from gpusched.base.draws import generator
 from gpusched.base.field_checks import not_negative
+from gpusched.base.libraries import polars
 from gpusched.base.suggest import nearest
 from gpusched.model.cluster import Cluster
 from gpusched.model.job_graphs import JobGraph
@@ -20,9 +21,6 @@ from gpusched.plugins.policy import SpeedChoice
 from gpusched.specs.case import iteration_limits
 from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.workload import GRAPHS_DRAWN, Trace
-
-if TYPE_CHECKING:
-    import polars
 
 
 class Kinds:
@@ -240,8 +238,6 @@ def describe_graphs(
     >>> int(gs.traces.generating.describe_graphs(trace, cluster)["jobs"].sum())
     2
     """
-    import polars
-
     if trace.graph is None:
         raise ValueError(f"{trace.name}: the jobs have no graphs, see Trace.with_graphs")
     type_set = np.zeros(len(trace), np.int32) if trace.type_set is None else trace.type_set

@@ -7,17 +7,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from gpusched.base.arrays import Int64
+from gpusched.base.libraries import polars
 from gpusched.base.rejects import Screen
 from gpusched.base.suggest import HintedError
 from gpusched.base.ticks import US_PER_S
-
-if TYPE_CHECKING:
-    import polars
 
 UNIX_EPOCH: Final = datetime(1970, 1, 1)
 """Origin of naive times, which are counted without a zone."""
@@ -56,8 +54,6 @@ class LocalZone:
 
     def in_utc(self, times: polars.Series) -> polars.Series:
         """Return times of this zone in UTC; null for times skipped by its clocks."""
-        import polars
-
         try:
             first, second = (
                 times.dt.replace_time_zone(self.name, ambiguous=which, non_existent="null")
@@ -103,8 +99,6 @@ def is_iso(text: str) -> bool:
 
 def first_text(values: polars.Series) -> str:
     """Return the first non-empty text of a column, stripped."""
-    import polars
-
     if values.dtype == polars.String:
         for begin in range(0, len(values), _BATCH):
             texts = values[begin : begin + _BATCH].str.strip_chars().to_list()
@@ -115,15 +109,11 @@ def first_text(values: polars.Series) -> str:
 
 def is_wall_clock(values: polars.Series) -> bool:
     """Whether a column holds dates, judged by its type or its first text."""
-    import polars
-
     return values.dtype in (polars.Date, polars.Datetime) or is_iso(first_text(values))
 
 
 def date_order(source: str, columns: Mapping[str, polars.Series], asked: str | None) -> str | None:
     """Return the order of day and month in dates that end in the year; None without such dates."""
-    import polars
-
     if asked is not None and asked not in ORDERS:
         raise ValueError(f"date_order: {asked!r} must be one of {', '.join(ORDERS)}")
     dates = {
@@ -166,8 +156,6 @@ def plain_dates(values: polars.Series, order: str | None, unit: float) -> tuple[
 
     ``unit``: seconds per unit of the numbers; 0 if they do not count from 1970.
     """
-    import polars
-
     first = first_text(values)
     if is_iso(first):
         return values, "dates"
@@ -217,8 +205,6 @@ def ticks_of(
     ``missing``: value for empty entries; None: they are errors.
     ``may_count``: whether texts may be seconds since 1970 (then in UTC).
     """
-    import polars
-
     screen.show(column, label, values)
     if values.dtype == polars.String:
         text = values.str.strip_chars()
