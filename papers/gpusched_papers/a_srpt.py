@@ -105,16 +105,11 @@ REAL: Final = tuple(
 class Setting:
     """A place with a workload, and what the policies know of it.
 
-    Attributes
-    ----------
-    load
-        GPUs x run time on good placements over the GPU time until the last arrival; None: that
-        of the real trace.
-    heavy_share
-        Of the jobs with more than one GPU; None: as the models give it.
-    predictor
-        ``FOREST``: one forest, trained online in the run of a-srpt-by-work, whose predictions all
-        policies get. Else a predictor of its own for each run.
+    ``load``: GPUs x run time on good placements over the GPU time until the last arrival; None:
+        that of the real trace.
+    ``heavy_share``: of the jobs with more than one GPU; None: as the models give it.
+    ``predictor``: ``FOREST``: one forest, trained online in the run of a-srpt-by-work, whose
+        predictions all policies get. Else a predictor of its own for each run.
     """
 
     place: Place

@@ -84,16 +84,11 @@ WORKLOADS: Final = (ITP, PHILLY, GENERATED_ITP, GENERATED_PHILLY)
 class Setting:
     """What all policies are run on.
 
-    Attributes
-    ----------
-    load
-        GPU time asked for, counted on the fastest type, over that of all GPUs while jobs arrive.
-    recipe, tightness
-        Of the deadlines, see :meth:`gpusched.Trace.with_deadlines`.
-    slot_s
-        Of the policies that have slots or leases; 0: their own.
-    error
-        Policies are told services that are wrong by up to this part, either way.
+    ``load``: GPU time asked for, counted on the fastest type, over that of all GPUs while jobs
+        arrive.
+    ``recipe``, ``tightness``: of the deadlines, see :meth:`gpusched.Trace.with_deadlines`.
+    ``slot_s``: of the policies that have slots or leases; 0: their own.
+    ``error``: policies are told services that are wrong by up to this part, either way.
     """
 
     workload: Workload

@@ -79,12 +79,8 @@ WORKLOADS: Final = (*GENERATED, PHILLY, ITP)
 class Setting:
     """What all policies are run on.
 
-    Attributes
-    ----------
-    load
-        GPU time asked for, counted on each job's best type, over that of all GPUs while jobs
-        arrive; a GPU counts by its speed, see
-        :func:`capacity`.
+    ``load``: GPU time asked for, counted on each job's best type, over that of all GPUs while jobs
+        arrive; a GPU counts by its speed, see :func:`capacity`.
     """
 
     workload: Workload
