@@ -83,8 +83,7 @@ class Servers:
         """Return for each mask whether it is empty or has GPUs that the server lacks."""
         all_gpus = self.all_gpus.take(server + _ONE, mode="clip")
         # The GPUs of a server are the lowest bits; 0 - 1 wraps to more than any mask.
-        lack: Bool = mask - _ONE_GPU >= all_gpus
-        return lack
+        return mask - _ONE_GPU >= all_gpus
 
 
 def allowed_by_set(trace: Trace, cluster: Cluster) -> Bool:
@@ -308,8 +307,7 @@ class Case(LoggedRun):
         fails = Downtimes.of(self.cluster, self.outages, (FAIL,))
         next_us = fails.next_us(self.rows["server"], self.rows["start_us"])
         fails_now = np.logical_or.reduceat(next_us == self.rows["end_us"], self.first)
-        is_failure: Bool = self.is_hit & fails_now
-        return is_failure
+        return self.is_hit & fails_now
 
     @kept
     def failures(self) -> Int64:
@@ -350,8 +348,7 @@ class Case(LoggedRun):
         held = np.bitwise_count(self.rows["mask"]).astype(np.int64)
         if self.has_one_row_each:
             return held
-        width: Int64 = np.add.reduceat(held, self.first)
-        return width
+        return np.add.reduceat(held, self.first)
 
     @property
     def last_servers(self) -> Int64:
@@ -389,8 +386,7 @@ class Case(LoggedRun):
     def paid_us(self) -> Int64:
         """The part of that time within the interval."""
         due_us = self.restart_us if len(self.resumed) else 0
-        paid_us: Int64 = np.minimum(self.lasts_us, due_us)
-        return paid_us
+        return np.minimum(self.lasts_us, due_us)
 
     @kept
     def added_us(self) -> Int64:
@@ -411,8 +407,7 @@ class Case(LoggedRun):
     @kept
     def rejected(self) -> Bool:
         """The jobs of the trace claimed to be rejected."""
-        rejected: Bool = self.claimed["status"] == REJECTED
-        return rejected
+        return self.claimed["status"] == REJECTED
 
     @kept
     def num_rejected(self) -> int:

@@ -252,8 +252,7 @@ class Occupancy:
     def free(self) -> Int64:
         """GPUs held after the instant; less if any has two holders."""
         _, _, held, _ = self._changes
-        free: Int64 = self._server_gpus[self.server] - held[self._is_last]
-        return free
+        return self._server_gpus[self.server] - held[self._is_last]
 
     @kept
     def first(self) -> Int64:
@@ -343,8 +342,7 @@ class LoggedRun:
         columns = self.columns
         if self.is_in_order:
             return np.arange(len(columns["job"]))
-        order: Int64 = np.lexsort((columns["server"], columns["start_us"], columns["job"]))
-        return order
+        return np.lexsort((columns["server"], columns["start_us"], columns["job"]))
 
     def hand_over(self, at_us: Sequence[int]) -> None:
         """Let other policies take over at these times, ascending, each at its instant.
@@ -398,8 +396,7 @@ class LoggedRun:
     def continues(self) -> Bool:
         """Whether each row except the first belongs to the same interval as the one before."""
         job, start_us = self.rows["job"], self.rows["start_us"]
-        continues: Bool = (job[1:] == job[:-1]) & (start_us[1:] == start_us[:-1])
-        return continues
+        return (job[1:] == job[:-1]) & (start_us[1:] == start_us[:-1])
 
     @kept
     def first(self) -> Int64:
@@ -426,8 +423,7 @@ class LoggedRun:
     @kept
     def lasts_us(self) -> Int64:
         """Length of each interval."""
-        lasts_us: Int64 = self.end_us - self.start_us
-        return lasts_us
+        return self.end_us - self.start_us
 
     def _of_intervals(self, name: str) -> Int64:
         column = self.rows[name]
@@ -436,8 +432,7 @@ class LoggedRun:
     @kept
     def resumes(self) -> Bool:
         """Whether each interval except the first is of the same job as the one before."""
-        resumes: Bool = self.job[1:] == self.job[:-1]
-        return resumes
+        return self.job[1:] == self.job[:-1]
 
     @kept
     def opens(self) -> Int64:
@@ -500,8 +495,7 @@ class LoggedRun:
             return np.zeros(len(self.job), np.bool_)
         rows = self.rows
         next_us = self.fails.next_us(rows["server"], rows["start_us"])
-        meets: Bool = np.logical_or.reduceat(next_us == rows["end_us"], self.first)
-        return meets
+        return np.logical_or.reduceat(next_us == rows["end_us"], self.first)
 
     @kept
     def is_resize(self) -> Bool:
@@ -551,8 +545,7 @@ class LoggedRun:
     @kept
     def waits(self) -> Bool:
         """Whether the job of each interval waited for it."""
-        waits: Bool = self.since_us < self.start_us
-        return waits
+        return self.since_us < self.start_us
 
     @kept
     def any_waits(self) -> bool:

@@ -47,8 +47,7 @@ def _remaining_us(case: Case) -> Int64 | None:
     else:
         left = service + case.rule.overrun_us + case.before(case.added_us) - _attained_us(case)
     truly = np.maximum(left, 1) + (predicted[case.job] - service)
-    remaining: Int64 = np.maximum(truly, 1)
-    return remaining
+    return np.maximum(truly, 1)
 
 
 def _of_job(column: Callable[[Case], AnyArray | None], *, on_fixed: bool = False) -> Key:
@@ -158,8 +157,7 @@ def _equal_parts(given: Given) -> Share:
         bytes_per_s: Float64, rings: Int64 | int, own: Int64 | int, behind: Int64 | int
     ) -> Float64:
         crowd = np.maximum(1.0, scaling * rings)
-        part: Float64 = bytes_per_s / (crowd + degradation * (crowd - 1.0))
-        return part
+        return bytes_per_s / (crowd + degradation * (crowd - 1.0))
 
     return share
 

@@ -77,8 +77,7 @@ def unmasked(what: str, values: Any) -> Float64:
     if missing is not None and missing.any():
         first = np.argwhere(missing)[0].tolist()
         raise ValueError(f"{what}[{', '.join(map(str, first))}]: is masked")
-    made: Float64 = np.require(array, np.float64, "C")
-    return made
+    return np.require(array, np.float64, "C")
 
 
 def plain_array(what: str, values: Any) -> AnyArray:
@@ -123,8 +122,7 @@ def kind_name(array: AnyArray, values: Any) -> str:
 def masked_rows(values: Any) -> Bool | None:
     """Return which entries are masked, None if none can be."""
     if isinstance(values, np.ma.MaskedArray):
-        mask: Bool = np.ma.getmaskarray(values)
-        return mask
+        return np.ma.getmaskarray(values)
     return None
 
 

@@ -75,8 +75,7 @@ def _fields_at(kind: type, path: str) -> list[str]:
 
 
 def _members(kind: inspect.Type) -> tuple[inspect.Type, ...]:
-    types: tuple[inspect.Type, ...] = getattr(kind, "types", (kind,))  # of a union
-    return types
+    return getattr(kind, "types", (kind,))  # of a union
 
 
 def _inner(kind: Any, step: str) -> Iterator[inspect.Type]:

@@ -75,8 +75,7 @@ class StopScope:
 
 def scope_here() -> StopScope | None:
     """Return the scope that this thread is in."""
-    scope: StopScope | None = getattr(_here, "scope", None)
-    return scope
+    return getattr(_here, "scope", None)
 
 
 class Cancelled(Exception):

@@ -208,8 +208,7 @@ def _masks(columns: dict[str, Any], num_jobs: int, num_types: int) -> Int64:
     if "type_set" not in columns:
         return np.full(num_jobs, every, dtype=np.int64)
     masks = np.array([mask & every for mask in columns["type_masks"].tolist()], dtype=np.int64)
-    found: Int64 = masks[columns["type_set"]]
-    return found
+    return masks[columns["type_set"]]
 
 
 _BISECTIONS: Final = 48
@@ -424,8 +423,7 @@ def _least_costs(prices: Float64, windows: Windows, tree: TimeTree) -> Float64:
         )
         for at in (low, high)
     ]
-    least: Float64 = np.maximum(*costs)
-    return least
+    return np.maximum(*costs)
 
 
 def pooled_bound(windows: Windows, most_cells: int) -> float:

@@ -59,8 +59,7 @@ def proceed(
     instant.
     """
     if online is None and after is None:
-        handled: int = run.proceed(limit_us, most)
-        return handled
+        return run.proceed(limit_us, most)
     num_instants = 0
     while num_instants < most:
         next_us = run.next_us

@@ -202,8 +202,7 @@ class ClusterState:
     @property
     def is_running(self) -> Bool:
         """bool, one per job: whether it holds GPUs."""
-        found: Bool = ~np.isnan(self.start_s)
-        return found
+        return ~np.isnan(self.start_s)
 
     @property
     def num_withheld(self) -> int:

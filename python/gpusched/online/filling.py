@@ -197,8 +197,7 @@ class FillResult:
         return self.requests.gpu_milli[self.arrivals]
 
     def _part(self, milli: AnyArray) -> Float64:
-        parts: Float64 = milli / float(WHOLE_GPU * self.cluster.num_gpus)
-        return parts
+        return milli / float(WHOLE_GPU * self.cluster.num_gpus)
 
 
 Order = Literal["drawn", "listed", "shuffled"]

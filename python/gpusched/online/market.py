@@ -236,14 +236,12 @@ class JobPlacement:
     @property
     def num_workers(self) -> Int64:
         """Number of workers of each job, shape ``(jobs,)``: the category."""
-        found: Int64 = self.counts.sum(axis=1, dtype=np.int64)
-        return found
+        return self.counts.sum(axis=1, dtype=np.int64)
 
     @property
     def waits(self) -> Bool:
         """Which jobs have no workers, since there are too few, or none that they can use."""
-        found: Bool = self.num_workers == 0
-        return found
+        return self.num_workers == 0
 
     @property
     def gap(self) -> float:

@@ -200,8 +200,7 @@ class ServiceDraws:
                 return _longer(kind, attained_us, uniform)
         least = max(attained_us, int(self._all.service_us[0]))
         tail = least * (1.0 - uniform) ** (-1.0 / self._exponent)
-        far: Int64 = np.maximum(np.minimum(tail, _MOST_US).astype(np.int64), attained_us + 1)
-        return far
+        return np.maximum(np.minimum(tail, _MOST_US).astype(np.int64), attained_us + 1)
 
     def _alike(
         self, told: Float64, told_us: int, attained_us: int, uniform: Float64
@@ -213,8 +212,7 @@ class ServiceDraws:
         longer = np.sort(services[services > attained_us])
         if len(longer) < LEAST:
             return None
-        found: Int64 = longer[(uniform * len(longer)).astype(np.int64)]
-        return found
+        return longer[(uniform * len(longer)).astype(np.int64)]
 
 
 def _by_class(services: Int64, finished: Bool, classes: Int64) -> dict[int, _Kind]:
@@ -234,14 +232,12 @@ def _longer(kind: _Kind, attained_us: int, uniform: Float64) -> Int64:
     first = int(np.searchsorted(kind.service_us, attained_us, side="right"))
     below = float(kind.share[first - 1]) if first else 0.0
     at = np.searchsorted(kind.share, below + uniform * (1.0 - below), side="right")
-    found: Int64 = kind.service_us[np.minimum(at, len(kind.service_us) - 1)]
-    return found
+    return kind.service_us[np.minimum(at, len(kind.service_us) - 1)]
 
 
 def width_classes(gpus: np.ndarray[tuple[int], np.dtype[np.int32]] | Int64) -> Int64:
     """Return the class of each number of GPUs: 0 for 1, 1 for 2, 2 for 3 and 4, 3 for 5 to 8."""
-    classes: Int64 = np.ceil(np.log2(gpus)).astype(np.int64)
-    return classes
+    return np.ceil(np.log2(gpus)).astype(np.int64)
 
 
 def _hill(services: Int64) -> float:
@@ -387,8 +383,7 @@ def stretch_factors(
 def stretched(wait_s: Float64, factors: Float64) -> Float64:
     """Return corrected, ascending waits by quantile; one forecast, or one per row."""
     made = np.maximum(0.0, (wait_s + _FLOOR_S) * factors - _FLOOR_S)
-    found: Float64 = np.maximum.accumulate(made, axis=-1)
-    return found
+    return np.maximum.accumulate(made, axis=-1)
 
 
 _SHOWN: Final = 5
@@ -483,8 +478,7 @@ class StartForecast:
         drawn_s = nearest_rank(self.start_s, self.quantiles)
         if self.factors is None:
             return drawn_s
-        found: Float64 = self.now_s + stretched(drawn_s - self.now_s, self.factors)
-        return found
+        return self.now_s + stretched(drawn_s - self.now_s, self.factors)
 
     @property
     def median_s(self) -> float:
@@ -560,8 +554,7 @@ class StartForecast:
 def nearest_rank(ascending: AnyArray, parts: tuple[float, ...]) -> Float64:
     """Return nearest-rank quantiles."""
     ranks = np.ceil(np.array(parts) * len(ascending)).astype(np.int64) - 1
-    found: Float64 = ascending[np.maximum(ranks, 0)]
-    return found
+    return ascending[np.maximum(ranks, 0)]
 
 
 def _said(each: Sooner) -> str:
@@ -603,8 +596,7 @@ class StartCalibration:
     @property
     def share(self) -> Float64:
         """Fraction of the questions in which the job had started by each quantile."""
-        found: Float64 = (self.wait_s[:, None] <= self.forecast_s).mean(axis=0)
-        return found
+        return (self.wait_s[:, None] <= self.forecast_s).mean(axis=0)
 
     @property
     def share_within(self) -> float:
@@ -1180,8 +1172,7 @@ def _named(chosen: Chosen) -> Chosen:
 
 def _seconds(started: Sequence[Started]) -> Float64:
     start_us = np.array([each.start_us for each in started], np.float64)
-    found: Float64 = np.where(start_us < 0, np.inf, start_us / US_PER_S)
-    return found
+    return np.where(start_us < 0, np.inf, start_us / US_PER_S)
 
 
 def _compared(what: str, base: Sequence[Started], other: Sequence[Started], now_s: float) -> Sooner:

@@ -102,7 +102,7 @@ def tuning(source: Tuning) -> alt.LayerChart:
         ),
     ]
     made: Any = alt.layer(*layers, data=alt.InlineData(values=rows), width=style.WIDTH, height=300)
-    drawn: alt.LayerChart = style.picture(
+    return style.picture(
         made,
         "tuning",
         f"{metric.label} by trial",
@@ -110,7 +110,6 @@ def tuning(source: Tuning) -> alt.LayerChart:
         f"{metric.label}: {source.better} is better.",
         findings,
     )
-    return drawn
 
 
 def write_tuning(

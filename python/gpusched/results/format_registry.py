@@ -30,14 +30,12 @@ class Exported(msgspec.Struct, frozen=True):
     @property
     def is_finished(self) -> Bool:
         """Per job, whether it finished."""
-        finished: Bool = np.asarray(self.schedule.status) == FINISHED
-        return finished
+        return np.asarray(self.schedule.status) == FINISHED
 
     @property
     def is_rejected(self) -> Bool:
         """Per job, whether it was rejected."""
-        rejected: Bool = np.asarray(self.schedule.status) == REJECTED
-        return rejected
+        return np.asarray(self.schedule.status) == REJECTED
 
     @property
     def over_us(self) -> Int64:

@@ -156,8 +156,7 @@ class ComparedRuns:
 
         if format not in FORMATS:
             raise ValueError(f"format: {format!r} must be one of {', '.join(FORMATS)}")
-        made: str = getattr(table_of(self, caption or ""), f"to_{format}")()
-        return made
+        return getattr(table_of(self, caption or ""), f"to_{format}")()
 
     def __repr__(self) -> str:
         return (

@@ -691,8 +691,7 @@ def source_of(entry: StudyTrace) -> Trace | None:
     if entry.generate is not None:
         return None
     if entry.trace is not None:
-        given: Trace = entry.trace
-        return given
+        return entry.trace
     from gpusched.traces.reading import read_trace
 
     return read_trace(

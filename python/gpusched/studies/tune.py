@@ -120,8 +120,7 @@ class Tuning:
     @property
     def default_value(self) -> float | None:
         """The metric of the baseline in the whole search window."""
-        found: float | None = self.held_out.filter(policy=self.baseline)["search_value"][0]
-        return found
+        return self.held_out.filter(policy=self.baseline)["search_value"][0]
 
     @property
     def recommended(self) -> str:

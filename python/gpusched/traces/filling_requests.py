@@ -172,8 +172,7 @@ class Requests:
     @property
     def is_share(self) -> Bool:
         """bool: whether each request is for a share of a GPU."""
-        shares: Bool = (self.gpus == 1) & (self.share_milli < WHOLE_GPU)
-        return shares
+        return (self.gpus == 1) & (self.share_milli < WHOLE_GPU)
 
     @property
     def gpu_milli(self) -> Int64:

@@ -79,8 +79,7 @@ class Kinds:
         if is_heavy is not None:
             rows = rows[self.is_heavy[rows] == is_heavy]
         ends = np.cumsum(self.weight[rows])
-        chosen: Int64 = rows[np.searchsorted(ends, draws * ends[-1], side="right")]
-        return chosen
+        return rows[np.searchsorted(ends, draws * ends[-1], side="right")]
 
 
 @dataclass(frozen=True)
