@@ -267,8 +267,7 @@ class Recorder(gs.Predictor):
     def predict(self, jobs: NDArray[np.int64]) -> Float64:
         """Pass it on, and keep the answer."""
         self.predicted_s[jobs] = self._inner.predict(jobs)
-        found: Float64 = self.predicted_s[jobs]
-        return found
+        return self.predicted_s[jobs]
 
     @property
     def covered(self) -> NDArray[np.bool_] | None:
@@ -293,8 +292,7 @@ class Recorded(gs.Predictor):
 
     def predict(self, jobs: NDArray[np.int64]) -> Float64:
         """Look them up."""
-        found: Float64 = self._predicted_s[jobs]
-        return found
+        return self._predicted_s[jobs]
 
 
 def run_arms(setting: Setting, arms: tuple[Arm, ...], seed: int) -> list[Row]:

@@ -191,10 +191,7 @@ def _do_the_work(
 
 def _is_ring(placements: Int64, server: int) -> NDArray[np.bool_]:
     """Which placements put a ring on the link of ``server``."""
-    used: NDArray[np.bool_] = (placements[:, server] > 0) & (
-        np.count_nonzero(placements, axis=1) > 1
-    )
-    return used
+    return (placements[:, server] > 0) & (np.count_nonzero(placements, axis=1) > 1)
 
 
 def _limit_progress(
@@ -287,8 +284,7 @@ def instance(
         bandwidth = np.minimum(intra, share) if span > 1 else np.full(most_rings, intra)
         moved = profile.gradient_bytes * (width - 1) / width
         rest = overhead_s * span + profile.compute_s(cluster.gpu_types[0])
-        seconds: Float64 = 2.0 * moved / bandwidth + moved / reduction_bytes_per_s + rest
-        return seconds
+        return 2.0 * moved / bandwidth + moved / reduction_bytes_per_s + rest
 
     placements, rates = [], []
     for job in range(num_jobs):

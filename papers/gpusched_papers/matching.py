@@ -169,8 +169,7 @@ class Instance:
     @property
     def work(self) -> Float64:
         """Samples that each job has left."""
-        left: Float64 = self.rounds * self.round_samples
-        return left
+        return self.rounds * self.round_samples
 
     def arguments(self) -> dict[str, Any]:
         """The same as :func:`gpusched.online.place_jobs` takes it."""
@@ -190,8 +189,7 @@ class Instance:
                 slowest = np.where(counts > 0, self.rates, np.inf).min(axis=1)
                 compute = self.work / (workers * slowest)
             ring = 2.0 * (workers - 1) / workers * self.gradient_bytes / _BYTES_PER_S
-        seconds: Float64 = np.where(workers > 0, compute + self.rounds * ring, np.inf)
-        return seconds
+        return np.where(workers > 0, compute + self.rounds * ring, np.inf)
 
     def mean_s(self, counts: Counts, split: str = "proportional") -> float:
         """Mean completion in seconds."""
