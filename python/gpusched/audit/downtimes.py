@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpusched.base.arrays import Bool, Int64
 from gpusched.base.memo import kept
-from gpusched.model.outages import ANY, NEVER_US, spans
-
-if TYPE_CHECKING:
-    from gpusched.model.cluster import Cluster
-    from gpusched.model.outages import Outages
+from gpusched.model.cluster import Cluster
+from gpusched.model.outages import ANY, NEVER_US, Outages, spans
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 import weakref
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -23,14 +23,11 @@ from gpusched.base.supervision import attended
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.units import WHOLE_GPU
 from gpusched.bounds.registry import DEADLINES_MET, UnsolvedError, known_bounds
+from gpusched.model.cluster import Cluster
 from gpusched.plugins.policy import SpeedChoice
 from gpusched.specs.case import iteration_limits, job_columns, least_costs
 from gpusched.traces.job_columns import NOT_GIVEN
-
-if TYPE_CHECKING:
-    from gpusched.model.cluster import Cluster
-    from gpusched.traces.workload import Trace
-
+from gpusched.traces.workload import Trace
 
 _MEASURED: Final = "table"
 _Point = tuple[float, float]

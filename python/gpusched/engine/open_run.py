@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -36,17 +36,14 @@ from gpusched.engine.seams import Chosen, copied, policy_seam
 from gpusched.model.cluster import Cluster
 from gpusched.model.outages import KINDS, Outages, changed
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
+from gpusched.prediction import Predictor
+from gpusched.prediction.online import OnlineRun
 from gpusched.results.result import Result
 from gpusched.results.run_remarks import unserved
 from gpusched.schedules.schedule import Schedule, StoredSchedule
 from gpusched.specs.run_spec import RunSpec
 from gpusched.traces.job_columns import HELD
 from gpusched.traces.workload import Trace
-
-if TYPE_CHECKING:
-    from gpusched.prediction import Predictor
-    from gpusched.prediction.online import OnlineRun
-
 
 EVENTS: Final = (
     "start", "preempt", "resize", "finish", "reject", "cancel", "interrupt", "kill", "fail",

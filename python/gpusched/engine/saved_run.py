@@ -7,7 +7,7 @@ import os
 import pickle
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -22,17 +22,14 @@ from gpusched.engine.prepare import Ready, check_object, check_same
 from gpusched.engine.seams import Chosen, copied, policy_seam, untouched
 from gpusched.model.outages import Outages
 from gpusched.plugins.identity import PythonObject, identify
+from gpusched.prediction import Predictor
 from gpusched.prediction.learner import Header as ModelHeader
+from gpusched.prediction.online import OnlineRun
 from gpusched.specs.fingerprints import fingerprint
 from gpusched.specs.outage_store import OUTAGE_MEMBERS, outage_members, stored_outages
 from gpusched.specs.run_spec import RunSpec
 from gpusched.traces.trace_store import TRACE_MEMBERS, TraceHeader, stored_trace, trace_members
 from gpusched.traces.workload import Trace
-
-if TYPE_CHECKING:
-    from gpusched.prediction import Predictor
-    from gpusched.prediction.online import OnlineRun
-
 
 _ALL = 2**63 - 1
 

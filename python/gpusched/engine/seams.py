@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -29,10 +29,7 @@ from gpusched.plugins.registry import (
 from gpusched.prediction.registry import PREDICTORS
 from gpusched.results.metric_registry import METRICS, Metric
 from gpusched.specs.case import PredictedBy
-
-if TYPE_CHECKING:
-    from gpusched.traces.workload import Trace
-
+from gpusched.traces.workload import Trace
 
 _BASES: Final[dict[Role, dict[str, Any]]] = {
     "policy": {"order": _core.Order, "scheduler": _core.Scheduler},

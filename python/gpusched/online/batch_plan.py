@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +23,6 @@ from gpusched.plugins.policy import ContentionChoice, Policy, SpeedChoice
 from gpusched.results.result import Result
 from gpusched.specs.case import job_columns
 from gpusched.traces.workload import Trace
-
-if TYPE_CHECKING:
-    from gpusched.results.result import Result
-
 
 UInt64 = npt.NDArray[np.uint64]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 import msgspec
 import numpy as np
@@ -18,17 +18,13 @@ from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_c
 from gpusched.base.draws import check_seed
 from gpusched.base.files import naming
 from gpusched.base.ticks import MAX_SUBMIT_US, US_PER_S, seconds_to_us
-from gpusched.engine.open_run import snapshot
+from gpusched.engine.open_run import Simulation, snapshot
 from gpusched.engine.prepare import described
 from gpusched.engine.seams import Chosen, policy_seam
 from gpusched.model.cluster import Cluster, Domain, ServerGroup
 from gpusched.plugins.policy import ContentionChoice, Policy, SpeedChoice
 from gpusched.specs.case import core_cluster, job_columns
 from gpusched.traces.workload import Trace
-
-if TYPE_CHECKING:
-    from gpusched.engine.open_run import Simulation
-
 
 _TYPES: Final[Mapping[str, Any]] = {
     "start_s": np.float64, "attained_s": np.float64, "cost_s": np.float64,

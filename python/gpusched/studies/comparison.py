@@ -8,7 +8,7 @@ import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -27,6 +27,7 @@ from gpusched.engine.prepare import check_memory, least_bytes
 from gpusched.engine.seams import check_shared, own, placement_seam
 from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.model.cluster import Cluster
+from gpusched.model.outages import Outages
 from gpusched.plugins.policy import (
     AnyPolicy,
     ContentionChoice,
@@ -38,6 +39,7 @@ from gpusched.results import shown_metrics
 from gpusched.results.breakdown import job_groups
 from gpusched.results.cost import sums
 from gpusched.results.metric_registry import metrics
+from gpusched.results.result import Result
 from gpusched.results.run_remarks import of_results
 from gpusched.results.run_window import RunWindow
 from gpusched.results.same_jobs import SameJobs
@@ -45,11 +47,7 @@ from gpusched.schedules.jobs_table import trace_series, write_jobs
 from gpusched.studies.driver import run_tasks
 from gpusched.studies.executors import opened
 from gpusched.studies.hodges_lehmann import Estimate, ratio
-
-if TYPE_CHECKING:
-    from gpusched.model.outages import Outages
-    from gpusched.results.result import Result
-    from gpusched.traces.workload import Trace
+from gpusched.traces.workload import Trace
 
 Side = Literal["lost", "won"]
 DEFAULT_POLICIES: Final = ("fifo-skip", "sjf", "srtf", "2d-las", "easy")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from gpusched.base.wording import duration, plural, wrapped, written
 from gpusched.engine.seams import own
 from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.model.cluster import MAX_GPUS_PER_SERVER, MAX_SERVERS, Cluster
+from gpusched.model.outages import Outages
 from gpusched.plugins.policy import (
     AnyPolicy,
     ContentionChoice,
@@ -35,18 +36,14 @@ from gpusched.plugins.policy import (
     runs_by_label,
 )
 from gpusched.prediction.choose import for_trace
+from gpusched.results.result import Result
 from gpusched.schedules.schedule import whole_intervals, widths_of
 from gpusched.specs.case import has_all_estimates
 from gpusched.studies.sizing import fewest
 from gpusched.studies.threaded_runs import in_threads
 from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.cluster_sizing import assumed_cluster
-
-if TYPE_CHECKING:
-    from gpusched.model.outages import Outages
-    from gpusched.results.result import Result
-    from gpusched.traces.workload import Trace
-
+from gpusched.traces.workload import Trace
 
 RESOLUTION_S: Final = 60.0
 ANYWHERE: Final = Cluster.uniform(1)

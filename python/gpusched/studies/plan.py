@@ -8,7 +8,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -40,9 +40,7 @@ from gpusched.results.same_jobs import LEFT, OTHERS, Apart
 from gpusched.specs.fingerprints import fingerprint
 from gpusched.studies.run_store import frame_of
 from gpusched.studies.study import AXES, ROLES, ParameterAxis, Study, StudyTrace
-
-if TYPE_CHECKING:
-    from gpusched.traces.workload import Trace
+from gpusched.traces.workload import Trace
 
 MOST_RUNS: Final = 10_000_000
 RUN_KEYS: Final = (

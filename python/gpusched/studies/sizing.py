@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from gpusched.model.cluster import MAX_GPUS_PER_SERVER, MAX_SERVERS, Cluster, Se
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.prediction.choose import for_trace
 from gpusched.results.metric_registry import METRICS
+from gpusched.results.result import Result
 from gpusched.results.run_remarks import lacking, unread_types
 from gpusched.results.run_window import RunWindow
 from gpusched.results.shown_metrics import GROWTH
@@ -38,11 +39,7 @@ from gpusched.studies.threaded_runs import in_threads
 from gpusched.studies.verdicts import pile_ups
 from gpusched.traces.cluster_sizing import smallest_cluster
 from gpusched.traces.resampling import num_blocks, resampled
-
-if TYPE_CHECKING:
-    from gpusched.results.result import Result
-    from gpusched.traces.workload import Trace
-
+from gpusched.traces.workload import Trace
 
 _OPERATORS: Final[dict[str, Callable[[float, float], bool]]] = {
     "<": operator.lt,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, islice, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 from gpusched.base.files import in_a_line
 from gpusched.base.libraries import polars as pl
@@ -29,6 +29,7 @@ from gpusched.engine.simulation import simulate_quietly
 from gpusched.engine.type_speeds import say_run_times
 from gpusched.model.cluster import Cluster
 from gpusched.results.metric_registry import metrics
+from gpusched.results.result import Result
 from gpusched.results.run_remarks import free_restarts, unserved
 from gpusched.results.run_window import RunWindow
 from gpusched.results.same_jobs import Apart, say_left
@@ -57,10 +58,7 @@ from gpusched.studies.run_store import (
 )
 from gpusched.studies.study import ROLES, Study, StudyTrace, warm_up_time
 from gpusched.studies.sweep_result import SweepResult
-
-if TYPE_CHECKING:
-    from gpusched.results.result import Result
-    from gpusched.traces.workload import Trace
+from gpusched.traces.workload import Trace
 
 Row = dict[str, Any]
 

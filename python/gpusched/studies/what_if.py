@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -27,6 +27,7 @@ from gpusched.base.units import seconds_of, share_of
 from gpusched.base.wording import duration, plural, wrapped, written
 from gpusched.engine.seams import check_shared
 from gpusched.model.cluster import Cluster
+from gpusched.model.outages import Outages
 from gpusched.plugins.policy import (
     AnyPolicy,
     ContentionChoice,
@@ -36,6 +37,7 @@ from gpusched.plugins.policy import (
 )
 from gpusched.prediction.choose import for_trace
 from gpusched.results.metric_registry import METRICS, Metric
+from gpusched.results.result import Result
 from gpusched.results.run_remarks import restart_costs, unserved
 from gpusched.results.run_window import RunWindow
 from gpusched.results.same_jobs import MOST_LEFT, SameJobs
@@ -56,12 +58,7 @@ from gpusched.studies.threaded_runs import in_threads
 from gpusched.studies.verdicts import pile_ups
 from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.cluster_sizing import assumed_cluster
-
-if TYPE_CHECKING:
-    from gpusched.model.outages import Outages
-    from gpusched.results.result import Result
-    from gpusched.traces.workload import Trace
-
+from gpusched.traces.workload import Trace
 
 MEASURES: Final = (
     "mean_wait_s", "p95_wait_s", "mean_jct_s", "p95_jct_s", "utilisation", "makespan_s",

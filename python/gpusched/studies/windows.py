@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -13,9 +13,7 @@ import numpy as np
 from gpusched.base.wording import plural
 from gpusched.studies.plan import Recipe, jobs_of, source_of
 from gpusched.studies.study import Study, StudyTrace
-
-if TYPE_CHECKING:
-    from gpusched.traces.workload import Trace
+from gpusched.traces.workload import Trace
 
 # Drawn again for each run, after the jobs are cut.
 _MODELS: Final = ("profiles", "throughputs", "deadlines")

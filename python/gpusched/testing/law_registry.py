@@ -7,18 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from gpusched.base.registry import Registry
 from gpusched.base.suggest import nearest
-from gpusched.testing.cases import cluster_code, outages_code, trace_code
-
-if TYPE_CHECKING:
-    from gpusched.model.cluster import Cluster
-    from gpusched.model.outages import Outages
-    from gpusched.testing.cases import Case
-    from gpusched.traces.workload import Trace
-
+from gpusched.model.cluster import Cluster
+from gpusched.model.outages import Outages
+from gpusched.testing.cases import Case, cluster_code, outages_code, trace_code
+from gpusched.traces.workload import Trace
 
 _CLAIMS: Final = {
     "non-preemptive": "A running job keeps its GPUs until it finishes.",
