@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gpusched.base.libraries import polars as pl
 from gpusched.base.wording import plural, written
 from gpusched.results.shown_metrics import GROWTH, is_growing, kind_of
 from gpusched.studies.hodges_lehmann import difference, holm, ratio, seeds_for, values_of
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Scale = Literal["ratio", "difference"]
 _LEAST_GAIN: Final = 0.02

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from gpusched.base.arrays import AnyArray
 from gpusched.base.delimited_text import Table, read_spaced, read_table
 from gpusched.base.labels import Labels
+from gpusched.base.libraries import polars
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.base.ticks import US_PER_S
@@ -20,9 +21,6 @@ from gpusched.traces.intake.column_choice import unused_note
 from gpusched.traces.intake.wall_clock import ticks_of
 from gpusched.traces.job_columns import JOB_COLUMNS, NOT_A_TIME
 from gpusched.traces.workload import Trace
-
-if TYPE_CHECKING:
-    import polars
 
 LOCAL_DATES: Final = "dates have no time zone and are read without one (option time_zone)"
 Kind = Literal["number", "flag", "time", "moment", "gap", "id", "label", "status", "types"]
