@@ -48,13 +48,7 @@ class Command(msgspec.Struct, frozen=True):
     group: type[LazyCommands] | None = None
 
     def load(self, name: str) -> Any:
-        """Import the command.
-
-        Raises
-        ------
-        ImportError
-            If the distribution that provides it is not installed.
-        """
+        """Import the command."""
         from gpusched.cli.options import expanded
 
         app = typer.Typer(rich_markup_mode="rich", add_completion=False)

@@ -64,12 +64,8 @@ def show_table(
 
     As text it has its title and notes, and no trailing blanks.
 
-    Parameters
-    ----------
-    wrap
-        Break text in cells to fit the console; otherwise the table keeps its width.
-    layout
-        Change applied to a table that is printed as text.
+    ``wrap``: break text in cells to fit the console; otherwise the table keeps its width.
+    ``layout``: change applied to a table that is printed as text.
     """
     how = _PRINTING.get(_Printing())
     if how.sort is not None:

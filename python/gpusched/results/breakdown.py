@@ -13,6 +13,7 @@ from gpusched import _core
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, UInt32
 from gpusched.base.libraries import polars
 from gpusched.base.memo import Memo
+from gpusched.base.suggest import nearest
 from gpusched.base.ticks import us_to_seconds
 from gpusched.base.units import WHOLE_GPU
 from gpusched.results.cost import US_PER_H, Holdings, held_gpu_us, sums
@@ -47,8 +48,6 @@ class JobGroups:
 
 def job_groups(result: RunLog, by: str) -> JobGroups:
     """Group the jobs of ``result``."""
-    from gpusched.base.suggest import nearest
-
     if not isinstance(by, str):
         raise TypeError(f"by: expected text, not {by!r}")
     if by not in GROUPINGS:

@@ -13,6 +13,7 @@ import numpy as np
 from gpusched.base.arrays import Float64
 from gpusched.base.libraries import polars as pl
 from gpusched.base.suggest import nearest
+from gpusched.base.tables import FORMATS
 from gpusched.base.wording import plural
 from gpusched.results.metric_registry import metrics
 from gpusched.results.same_jobs import MOST_LEFT, OTHERS, UNSERVED
@@ -151,7 +152,6 @@ class ComparedRuns:
         >>> "srtf" in compared.table("latex", caption="Mean completion time")
         True
         """
-        from gpusched.base.tables import FORMATS
         from gpusched.studies.paper_tables import table_of
 
         if format not in FORMATS:

@@ -23,6 +23,7 @@ from gpusched.base.ticks import seconds_to_us
 from gpusched.engine.code_digest import code_digest
 from gpusched.engine.seams import placement_seam, policy_seam
 from gpusched.model.cluster import Cluster
+from gpusched.model.profiles import read_profiles
 from gpusched.plugins.identity import PythonObject, identify
 from gpusched.plugins.policy import (
     Choice,
@@ -40,7 +41,8 @@ from gpusched.results.same_jobs import LEFT, OTHERS, Apart
 from gpusched.specs.fingerprints import fingerprint
 from gpusched.studies.run_store import frame_of
 from gpusched.studies.study import AXES, ROLES, ParameterAxis, Study, StudyTrace
-from gpusched.traces.workload import Trace
+from gpusched.traces.model_columns import add_throughputs
+from gpusched.traces.workload import Trace, with_limits
 
 MOST_RUNS: Final = 10_000_000
 RUN_KEYS: Final = (
@@ -747,8 +749,6 @@ def _with_models(trace: Trace, entry: StudyTrace, seed: int) -> Trace:
 
             models = tuple(zoo().values())
         else:
-            from gpusched.model.profiles import read_profiles
-
             models = read_profiles(entry.profiles)
         names = {model.name for model in models}
         if trace.group is not None and names.issuperset(trace.group.values()):
@@ -757,7 +757,6 @@ def _with_models(trace: Trace, entry: StudyTrace, seed: int) -> Trace:
             trace = trace.with_profiles(models, seed=seed)
     if entry.throughputs is not None:
         from gpusched.model.throughputs import read_throughputs
-        from gpusched.traces.model_columns import add_throughputs
 
         trace, assumed = add_throughputs(trace, read_throughputs(entry.throughputs), seed)
         trace = replace(trace, notes=(*trace.notes, *assumed))
@@ -768,8 +767,6 @@ def _with_models(trace: Trace, entry: StudyTrace, seed: int) -> Trace:
     if entry.restart_s is not None:
         cost_s = np.full(len(trace), entry.restart_s)
         trace = replace(trace, restart_us=seconds_to_us(cost_s))
-    from gpusched.traces.workload import with_limits
-
     return with_limits(
         trace,
         time_limit_s=entry.time_limit_s,
