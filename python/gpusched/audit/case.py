@@ -22,7 +22,7 @@ from gpusched.audit.log import (
     LoggedRun,
     Occupancy,
 )
-from gpusched.base.arrays import AnyArray, Bool, Int64, freeze_columns, numbered
+from gpusched.base.arrays import AnyArray, Bool, FrozenColumns, Int64, numbered
 from gpusched.base.memo import Memo, kept
 from gpusched.model.outages import FAIL, HITTING
 from gpusched.reference.model import CANCELLED, FAILED, FINISHED, KILLED, REJECTED
@@ -56,7 +56,7 @@ UInt64 = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
-class Servers:
+class Servers(FrozenColumns):
     """Read-only columns with one value per server.
 
     ``gpus``: number of GPUs.
@@ -67,9 +67,6 @@ class Servers:
     gpus: Int64
     type: Int64
     all_gpus: UInt64
-
-    def __post_init__(self) -> None:
-        freeze_columns(self, is_own=True)
 
     @classmethod
     @lru_cache(maxsize=8)

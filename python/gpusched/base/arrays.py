@@ -46,6 +46,13 @@ def freeze_columns(columns: Any, *, is_own: bool = False) -> None:
             object.__setattr__(columns, column.name, read_only(own))
 
 
+class FrozenColumns:
+    """A frozen data class whose arrays were made for it; they become read-only."""
+
+    def __post_init__(self) -> None:
+        freeze_columns(self, is_own=True)
+
+
 def numbered(values: AnyArray) -> tuple[Int64, Int64]:
     """Number the distinct values from 0 on.
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from gpusched.base.arrays import AnyArray, Bool, Float64, Int64, freeze_columns
+from gpusched.base.arrays import AnyArray, Bool, Float64, FrozenColumns, Int64
 from gpusched.base.libraries import need
 from gpusched.base.supervision import attended
 from gpusched.base.ticks import US_PER_S
@@ -488,7 +488,7 @@ class DeadlineJobs:
 
 
 @dataclass(frozen=True, eq=False)
-class DeadlineBound:
+class DeadlineBound(FrozenColumns):
     """Upper bounds on any schedule; see :func:`deadline_bound`.
 
     Attributes
@@ -511,9 +511,6 @@ class DeadlineBound:
     total: float
     is_possible: Bool = field(repr=False)
     unsolved: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        freeze_columns(self, is_own=True)
 
     @property
     def best(self) -> tuple[str, float]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched.base import container
-from gpusched.base.arrays import AnyArray, Int64, freeze_columns, read_only
+from gpusched.base.arrays import AnyArray, FrozenColumns, Int64, read_only
 from gpusched.base.container import Kind
 from gpusched.base.defaults import POLICY
 from gpusched.base.draws import check_seed
@@ -61,7 +61,7 @@ _WITH_MEMORY: Final = (
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterDecision:
+class ClusterDecision(FrozenColumns):
     """The actions of a policy now, returned by :func:`decide`. Jobs are rows of ``state.jobs``.
 
     Attributes
@@ -105,9 +105,6 @@ class ClusterDecision:
     _run: _core.Run | None = field(repr=False)  # None: no job
     _row_of: Int64 | None = field(repr=False)  # row of each job in the run, if different
     holds: dict[int, str] = field(default_factory=dict, repr=False)
-
-    def __post_init__(self) -> None:
-        freeze_columns(self, is_own=True)
 
     def why(self, job: int) -> str:
         """Explain what happens to a job of the state, and why.

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gpusched import _core
-from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_columns
+from gpusched.base.arrays import AnyArray, Bool, Float64, FrozenColumns, Int32, Int64
 from gpusched.base.draws import ARRIVALS, check_seed, uniform
 from gpusched.base.field_checks import unmasked
 from gpusched.base.libraries import polars
@@ -28,7 +28,7 @@ from gpusched.traces.workload import Trace
 
 
 @dataclass(frozen=True)
-class Pieces:
+class Pieces(FrozenColumns):
     """The GPUs of placed requests, a row per request and server.
 
     Attributes
@@ -45,12 +45,9 @@ class Pieces:
     server: Int32
     mask: AnyArray
 
-    def __post_init__(self) -> None:
-        freeze_columns(self, is_own=True)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FillResult:
+class FillResult(FrozenColumns):
     """A filled cluster, with figures after each arrival.
 
     Attributes
@@ -76,9 +73,6 @@ class FillResult:
     is_placed: Bool
     fragmented_milli: Float64
     pieces: Pieces
-
-    def __post_init__(self) -> None:
-        freeze_columns(self, is_own=True)
 
     def __len__(self) -> int:
         return len(self.arrivals)

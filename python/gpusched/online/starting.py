@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 
 from gpusched import _core
-from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_columns, read_only
+from gpusched.base.arrays import AnyArray, Bool, Float64, FrozenColumns, Int32, Int64, read_only
 from gpusched.base.defaults import POLICY
 from gpusched.base.draws import check_seed, generator
 from gpusched.base.field_checks import check_integer
@@ -414,7 +414,7 @@ class Sooner:
 
 
 @dataclass(frozen=True, eq=False)
-class StartForecast:
+class StartForecast(FrozenColumns):
     """When and where a waiting job would start: the return value of :func:`when`.
 
     Attributes
@@ -462,9 +462,6 @@ class StartForecast:
     server_names: tuple[str, ...] = field(default=(), repr=False)
     share_hit: float = 0.0
     notes: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        freeze_columns(self, is_own=True)
 
     @property
     def likeliest(self) -> tuple[tuple[str, float], ...]:

@@ -15,10 +15,10 @@ from gpusched.base.arrays import (
     AnyArray,
     Bool,
     Float64,
+    FrozenColumns,
     Int32,
     Int64,
     accumulate,
-    freeze_columns,
     read_only,
 )
 from gpusched.base.libraries import polars
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Steps:
+class Steps(FrozenColumns):
     """Step functions that share their steps: entry ``i`` holds from ``time_s[i]`` to the next.
 
     The last entry holds from then on.
@@ -56,9 +56,6 @@ class Steps:
     """
 
     time_s: Float64
-
-    def __post_init__(self) -> None:
-        freeze_columns(self, is_own=True)
 
     def __len__(self) -> int:
         return len(self.time_s)
@@ -311,7 +308,7 @@ class Level(Steps):
 
 
 @dataclass(frozen=True, eq=False)
-class LinkUse:
+class LinkUse(FrozenColumns):
     """The links ever used, one entry each, by number.
 
     ``link``: int64: number of the link, see :class:`Contention`.
@@ -325,9 +322,6 @@ class LinkUse:
     mean_rings: Float64
     used_s: Float64
     contended_s: Float64
-
-    def __post_init__(self) -> None:
-        freeze_columns(self, is_own=True)
 
     def __len__(self) -> int:
         return len(self.link)

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from gpusched._core import Placement
-from gpusched.base.arrays import AnyArray, Bool, Float64, Int64, freeze_columns, nearest_rank
+from gpusched.base.arrays import AnyArray, Bool, Float64, FrozenColumns, Int64, nearest_rank
 from gpusched.base.defaults import GPUS_PER_SERVER, REPAIR_S
 from gpusched.base.field_checks import check_integer, not_negative
 from gpusched.base.libraries import polars as pl
@@ -171,7 +171,7 @@ MIN_COMPARED: Final = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OwnStarts:
+class OwnStarts(FrozenColumns):
     """The start times recorded in a trace.
 
     ``trace``: the trace.
@@ -185,9 +185,6 @@ class OwnStarts:
     is_known: Bool
     start_us: Int64
     resolution_s: float = RESOLUTION_S
-
-    def __post_init__(self) -> None:
-        freeze_columns(self, is_own=True)
 
     @cached_property
     def wait_us(self) -> Int64:
