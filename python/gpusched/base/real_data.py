@@ -20,14 +20,9 @@ VARIABLE: Final = "GPUSCHED_DATA"
 class Published:
     """A published data set.
 
-    Attributes
-    ----------
-    contents
-        Description of the data.
-    source
-        The publication, and the authors' location of the data.
-    files
-        Layout of its folder.
+    ``contents``: description of the data.
+    ``source``: the publication, and the authors' location of the data.
+    ``files``: layout of its folder.
     """
 
     contents: str

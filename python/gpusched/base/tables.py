@@ -37,23 +37,15 @@ _LATEX: Final = {
 class Column(msgspec.Struct, frozen=True):
     """A column, numeric by default.
 
-    Attributes
-    ----------
-    name
-        Its heading.
-    kind, sign
-        Format of its values, see :func:`gpusched.base.wording.written`.
-    key
-        Its name for programs, with the unit of the values: ``mean_jct_s``. For limits, two names
-        separated by a comma. Empty: the heading.
-    short
-        Heading in a terminal, with ``|`` for line breaks.
-    is_highest_first
-        Whether sorting puts the highest values first.
-    is_text
-        Whether values are texts, aligned to the left; numbers are aligned to the right.
-    is_unbroken, fills
-        In a terminal: whether texts are never broken, and whether it takes the remaining width.
+    ``name``: its heading.
+    ``kind``, ``sign``: format of its values, see :func:`gpusched.base.wording.written`.
+    ``key``: its name for programs, with the unit of the values: ``mean_jct_s``. For limits, two
+        names separated by a comma. Empty: the heading.
+    ``short``: heading in a terminal, with ``|`` for line breaks.
+    ``is_highest_first``: whether sorting puts the highest values first.
+    ``is_text``: whether values are texts, aligned to the left; numbers are aligned to the right.
+    ``is_unbroken``, ``fills``: in a terminal: whether texts are never broken, and whether it takes
+        the remaining width.
     """
 
     name: str

@@ -38,16 +38,12 @@ _Point = tuple[float, float]
 class Rates:
     """Rates of jobs by GPU type and number. Jobs of one kind have the same rates.
 
-    Attributes
-    ----------
-    type_gpus
-        GPUs of each type, shape ``(types,)``; a single pool if types are indistinguishable.
-    kind
-        Kind of each job, shape ``(jobs,)``; -1: it can never run.
-    type, gpus, rate
-        Configurations, shape ``(kinds, most)``. The rate is service per second, 0 for padding.
-        Time-sharing between them and idleness achieves the highest rate on any number of GPUs of
-        one type; configurations that add nothing are omitted.
+    ``type_gpus``: GPUs of each type, shape ``(types,)``; a single pool if types are
+        indistinguishable.
+    ``kind``: kind of each job, shape ``(jobs,)``; -1: it can never run.
+    ``type``, ``gpus``, ``rate``: configurations, shape ``(kinds, most)``. The rate is service per
+        second, 0 for padding. Time-sharing between them and idleness achieves the highest rate on
+        any number of GPUs of one type; configurations that add nothing are omitted.
     """
 
     type_gpus: Int64
@@ -218,12 +214,9 @@ _MOST_ITERATIONS: Final = 10_000  # of each solver; about twenty are usual
 class Windows:
     """Jobs with deadlines that each could meet alone.
 
-    Attributes
-    ----------
-    begin_s, end_s, work_s, value
-        Window, service in it, and value; shape ``(jobs,)``.
-    kind
-        Kind of each job in ``rates``.
+    ``begin_s``, ``end_s``, ``work_s``, ``value``: window, service in it, and value; shape
+        ``(jobs,)``.
+    ``kind``: kind of each job in ``rates``.
     """
 
     begin_s: Float64

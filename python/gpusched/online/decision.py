@@ -396,20 +396,14 @@ class Memory:
 
     The engine replays it to restore the policy's internal state.
 
-    Attributes
-    ----------
-    policy, placement, seed, cluster
-        These must not change.
-    begin_us, last_us
-        Times of the first and the last decision.
-    jobs
-        All jobs so far, in the order in which they were reported. ``submit_us`` is when they were
-        reported, except for jobs of the first decision.
-    columns
-        int64, one per job: ``ended_us``, when it was known to be gone (-1: it waits or runs), and
-        ``attained_us, start_us, cost_us, added_us`` as in ``_core.Snapshot`` at the last decision
-        (for jobs that are gone, when they went); ``least_us``, the lower bound on its run time
-        because it had not finished at a decision (0: none). For the first jobs
+    ``policy``, ``placement``, ``seed``, ``cluster``: these must not change.
+    ``begin_us``, ``last_us``: times of the first and the last decision.
+    ``jobs``: all jobs so far, in the order in which they were reported. ``submit_us`` is when they
+        were reported, except for jobs of the first decision.
+    ``columns``: int64, one per job: ``ended_us``, when it was known to be gone (-1: it waits or
+        runs), and ``attained_us, start_us, cost_us, added_us`` as in ``_core.Snapshot`` at the last
+        decision (for jobs that are gone, when they went); ``least_us``, the lower bound on its run
+        time because it had not finished at a decision (0: none). For the first jobs
         ``first_attained_us, first_preemptions, first_added_us``, as in ``_core.Snapshot`` at the
         first decision. And ``asked_us``, times of decisions without an event, and ``refused``, the
         rows of jobs that can never run.

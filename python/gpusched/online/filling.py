@@ -31,14 +31,9 @@ from gpusched.traces.workload import Trace
 class Pieces(FrozenColumns):
     """The GPUs of placed requests, a row per request and server.
 
-    Attributes
-    ----------
-    arrival
-        int64: position in the order of arrival, ascending.
-    server
-        int32: the server.
-    mask
-        uint64: its GPUs, a bit for each; 0 where the request has none.
+    ``arrival``: int64: position in the order of arrival, ascending.
+    ``server``: int32: the server.
+    ``mask``: uint64: its GPUs, a bit for each; 0 where the request has none.
     """
 
     arrival: Int64

@@ -281,16 +281,11 @@ class OwnStarts(FrozenColumns):
 class Window:
     """The part of a trace in which jobs are compared.
 
-    Attributes
-    ----------
-    own
-        The recorded starts.
-    begin_us, end_us
-        First and last submission time, inclusive; GPUs in use are compared between them.
-    warm_up_s, tail_s
-        Lengths left out before and after, seconds.
-    compared
-        bool: the jobs in the window that have a recorded start.
+    ``own``: the recorded starts.
+    ``begin_us``, ``end_us``: first and last submission time, inclusive; GPUs in use are compared
+        between them.
+    ``warm_up_s``, ``tail_s``: lengths left out before and after, seconds.
+    ``compared``: bool: the jobs in the window that have a recorded start.
     """
 
     own: OwnStarts

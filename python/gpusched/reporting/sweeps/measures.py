@@ -13,14 +13,9 @@ from gpusched.results.metric_registry import METRICS
 class Measure:
     """A metric in charts of a study.
 
-    Attributes
-    ----------
-    key
-        The column of the runs.
-    label
-        Its name in words.
-    better
-        ``"lower"``, ``"higher"`` or ``"neutral"``.
+    ``key``: the column of the runs.
+    ``label``: its name in words.
+    ``better``: ``"lower"``, ``"higher"`` or ``"neutral"``.
     """
 
     key: str

@@ -93,14 +93,9 @@ class Evidence:
 class Outcome:
     """The outcome of a check.
 
-    Attributes
-    ----------
-    verdict, what
-        As in :class:`~gpusched.traces.auditing.findings.Finding`.
-    jobs
-        Indices of the jobs concerned.
-    count, rows
-        Used instead of ``jobs`` for rejected rows.
+    ``verdict``, ``what``: as in :class:`~gpusched.traces.auditing.findings.Finding`.
+    ``jobs``: indices of the jobs concerned.
+    ``count``, ``rows``: used instead of ``jobs`` for rejected rows.
     """
 
     verdict: Verdict
