@@ -124,7 +124,7 @@ def text_file(name: str, *lines: str) -> Excerpt:
     return lambda: {name: "".join(f"{line}\n" for line in lines).encode()}
 
 
-def files_beside(module: str, *names: str) -> Excerpt:
-    """Return an excerpt of these files in the folder ``excerpts`` beside a module."""
+def excerpt_files(module: str, *names: str) -> Excerpt:
+    """Return an excerpt: these files of the folder ``excerpts`` next to a module."""
     folder = Path(module).with_name("excerpts")
     return lambda: {name: (folder / name).read_bytes() for name in names}

@@ -16,7 +16,7 @@ from gpusched.base.labels import Labels
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.traces import text_columns as parse
-from gpusched.traces.format_registry import TraceFormat, files_beside, register_trace_format
+from gpusched.traces.format_registry import TraceFormat, excerpt_files, register_trace_format
 from gpusched.traces.intake.text_schema import ReadColumns, trace_of
 from gpusched.traces.json_records import floats, has_member, read_records, text_of
 from gpusched.traces.workload import Trace
@@ -108,6 +108,6 @@ register_trace_format(
         detection="a JSON object with `jobs` that have a `subtime`",
         recognises=_recognises,
         read=read,
-        excerpt=files_beside(__file__, "workload.json"),
+        excerpt=excerpt_files(__file__, "workload.json"),
     )
 )

@@ -18,7 +18,7 @@ from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.base.suggest import HintedError, nearest
 from gpusched.model.throughputs import UNCONSOLIDATED, read_isolated
-from gpusched.traces.format_registry import TraceFormat, files_beside, register_trace_format
+from gpusched.traces.format_registry import TraceFormat, excerpt_files, register_trace_format
 from gpusched.traces.intake.text_schema import ReadColumns, TextColumn, TextSchema
 from gpusched.traces.model_columns import stated_on
 from gpusched.traces.workload import Trace
@@ -163,7 +163,7 @@ register_trace_format(
         detection="tabs, no header",
         recognises=_recognises,
         read=read,
-        excerpt=files_beside(__file__, "small.trace", "oracle_throughputs.json"),
+        excerpt=excerpt_files(__file__, "small.trace", "oracle_throughputs.json"),
         options=("throughputs", "gpu_type"),
     )
 )

@@ -16,7 +16,7 @@ from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.base.wording import plural
 from gpusched.traces import text_columns as parse
-from gpusched.traces.format_registry import TraceFormat, files_beside, register_trace_format
+from gpusched.traces.format_registry import TraceFormat, excerpt_files, register_trace_format
 from gpusched.traces.intake.text_schema import ReadColumns, trace_of
 from gpusched.traces.kube_objects import KUEUE, Unfit, Workload, objects_of, text_of, workload_of
 from gpusched.traces.workload import Trace
@@ -104,7 +104,7 @@ register_trace_format(
         detection="a file that names `kueue.x-k8s.io` and a `Workload`",
         recognises=_recognises,
         read=read,
-        excerpt=files_beside(__file__, "workloads.json"),
+        excerpt=excerpt_files(__file__, "workloads.json"),
         options=("resource",),
     )
 )

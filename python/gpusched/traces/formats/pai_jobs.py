@@ -15,7 +15,7 @@ import numpy as np
 from gpusched.base.libraries import polars
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
-from gpusched.traces.format_registry import TraceFormat, files_beside, register_trace_format
+from gpusched.traces.format_registry import TraceFormat, excerpt_files, register_trace_format
 from gpusched.traces.intake.text_schema import ReadColumns, Span, TextColumn, TextSchema
 from gpusched.traces.workload import Trace
 
@@ -207,7 +207,7 @@ register_trace_format(
         detection="6 or 10 fields, the fourth a state; or their names",
         recognises=_recognises,
         read=read,
-        excerpt=files_beside(__file__, "pai_job_table.csv", "pai_task_table.csv"),
+        excerpt=excerpt_files(__file__, "pai_job_table.csv", "pai_task_table.csv"),
         options=("jobs", "tasks"),
     )
 )

@@ -18,7 +18,7 @@ from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.base.ticks import US_PER_S
 from gpusched.traces import text_columns as parse
-from gpusched.traces.format_registry import TraceFormat, files_beside, register_trace_format
+from gpusched.traces.format_registry import TraceFormat, excerpt_files, register_trace_format
 from gpusched.traces.intake.text_schema import ReadColumns, trace_of
 from gpusched.traces.intake.wall_clock import ticks_of
 from gpusched.traces.job_columns import NOT_A_TIME
@@ -143,6 +143,6 @@ register_trace_format(
         detection="a JSON array of jobs that have `attempts`",
         recognises=_recognises,
         read=read,
-        excerpt=files_beside(__file__, "cluster_job_log.json"),
+        excerpt=excerpt_files(__file__, "cluster_job_log.json"),
     )
 )

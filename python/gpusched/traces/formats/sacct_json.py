@@ -14,7 +14,7 @@ from gpusched.base.libraries import polars
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.traces import slurm_values as slurm
-from gpusched.traces.format_registry import TraceFormat, files_beside, register_trace_format
+from gpusched.traces.format_registry import TraceFormat, excerpt_files, register_trace_format
 from gpusched.traces.json_records import has_member, read_records, text_of
 from gpusched.traces.sacct_jobs import OPTIONS, jobs_of
 from gpusched.traces.workload import Trace
@@ -127,7 +127,7 @@ register_trace_format(
         detection="a JSON object with `jobs` that have a `submission`",
         recognises=_recognises,
         read=read,
-        excerpt=files_beside(__file__, "sacct.json"),
+        excerpt=excerpt_files(__file__, "sacct.json"),
         options=OPTIONS,
     )
 )

@@ -21,7 +21,7 @@ from gpusched.base.source import Source
 from gpusched.base.units import MIB_PER_GIB
 from gpusched.traces import slurm_values as slurm
 from gpusched.traces import text_columns as parse
-from gpusched.traces.format_registry import TraceFormat, files_beside, register_trace_format
+from gpusched.traces.format_registry import TraceFormat, excerpt_files, register_trace_format
 from gpusched.traces.intake.text_schema import ReadColumns, trace_of
 from gpusched.traces.json_records import Records, has_member, numbers_of, read_records, text_of
 from gpusched.traces.workload import Trace
@@ -357,7 +357,7 @@ register_trace_format(
         detection="a JSON object with `jobs` that have a `job_state`",
         recognises=recognises,
         read=read,
-        excerpt=files_beside(__file__, "squeue.json"),
+        excerpt=excerpt_files(__file__, "squeue.json"),
         options=("service", "now", "unlimited_s"),
     )
 )

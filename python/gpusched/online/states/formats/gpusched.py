@@ -11,7 +11,7 @@ from gpusched.base.source import Source
 from gpusched.online.cluster_state import ClusterState
 from gpusched.online.states.state_formats import StateFormat, register_state_format
 from gpusched.online.states.state_schema import StateFile, state_of
-from gpusched.traces.format_registry import files_beside
+from gpusched.traces.format_registry import excerpt_files
 
 LAST = 1_000
 
@@ -32,7 +32,7 @@ register_state_format(
         detection="one file that no other format recognises",
         recognises=lambda sources: len(sources) == 1,
         read=read,
-        excerpt=files_beside(__file__, "state.json"),
+        excerpt=excerpt_files(__file__, "state.json"),
         rank=LAST,
     )
 )

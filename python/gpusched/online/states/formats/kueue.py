@@ -23,7 +23,7 @@ from gpusched.model.cluster import MAX_GPUS_PER_SERVER, MAX_SERVERS
 from gpusched.online.cluster_state import ClusterState, no_jobs
 from gpusched.online.states.server_room import RoomServer, settle
 from gpusched.online.states.state_formats import StateFormat, register_state_format
-from gpusched.traces.format_registry import files_beside
+from gpusched.traces.format_registry import excerpt_files
 from gpusched.traces.kube_objects import (
     HOSTNAME,
     KUEUE,
@@ -569,7 +569,7 @@ register_state_format(
         detection="a file that names `kueue.x-k8s.io`",
         recognises=_recognises,
         read=read,
-        excerpt=files_beside(__file__, "kueue.json"),
+        excerpt=excerpt_files(__file__, "kueue.json"),
         options=("now", "unlimited_s", "queue", "resource", "gpus_per_server"),
     )
 )

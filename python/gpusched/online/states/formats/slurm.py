@@ -28,7 +28,7 @@ from gpusched.online.states.state_formats import StateFormat, register_state_for
 from gpusched.traces import slurm_values as slurm
 from gpusched.traces import text_columns as parse
 from gpusched.traces.dependencies import parsed
-from gpusched.traces.format_registry import files_beside
+from gpusched.traces.format_registry import excerpt_files
 from gpusched.traces.formats import slurm_nodes, squeue
 from gpusched.traces.formats.slurm_nodes import SlurmServer
 from gpusched.traces.formats.squeue import QueuedJob
@@ -473,7 +473,7 @@ register_state_format(
         detection="a JSON object with `jobs` that have a `job_state`, or with `nodes` or `sinfo`",
         recognises=_recognises,
         read=read,
-        excerpt=files_beside(__file__, "squeue.json", "sinfo.json"),
+        excerpt=excerpt_files(__file__, "squeue.json", "sinfo.json"),
         options=("now", "unlimited_s", "partition"),
     )
 )
