@@ -38,6 +38,7 @@ def check_contents(wheel: Path, checkout: Path) -> None:
         path.relative_to(package).as_posix()
         for path in package.glob("gpusched/**/*")
         if path.suffix in (".py", ".pyi", ".typed", ".j2", ".html", ".css", ".js")
+        or path.parent.name == "excerpts"
     } | {"gpusched/reporting/assets/vega.js"}  # which the build makes
     assert {"gpusched/py.typed", "gpusched/_core.pyi"} <= expected
     assert "gpusched/reporting/assets/page.html.j2" in expected

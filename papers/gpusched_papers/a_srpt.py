@@ -105,16 +105,11 @@ REAL: Final = tuple(
 class Setting:
     """A place with a workload, and what the policies know of it.
 
-    Attributes
-    ----------
-    load
-        GPUs x run time on good placements over the GPU time until the last arrival; None: that
-        of the real trace.
-    heavy_share
-        Of the jobs with more than one GPU; None: as the models give it.
-    predictor
-        ``FOREST``: one forest, trained online in the run of a-srpt-by-work, whose predictions all
-        policies get. Else a predictor of its own for each run.
+    ``load``: GPUs x run time on good placements over the GPU time until the last arrival; None:
+        that of the real trace.
+    ``heavy_share``: of the jobs with more than one GPU; None: as the models give it.
+    ``predictor``: ``FOREST``: one forest, trained online in the run of a-srpt-by-work, whose
+        predictions all policies get. Else a predictor of its own for each run.
     """
 
     place: Place
@@ -272,8 +267,7 @@ class Recorder(gs.Predictor):
     def predict(self, jobs: NDArray[np.int64]) -> Float64:
         """Pass it on, and keep the answer."""
         self.predicted_s[jobs] = self._inner.predict(jobs)
-        found: Float64 = self.predicted_s[jobs]
-        return found
+        return self.predicted_s[jobs]
 
     @property
     def covered(self) -> NDArray[np.bool_] | None:
@@ -298,8 +292,7 @@ class Recorded(gs.Predictor):
 
     def predict(self, jobs: NDArray[np.int64]) -> Float64:
         """Look them up."""
-        found: Float64 = self._predicted_s[jobs]
-        return found
+        return self._predicted_s[jobs]
 
 
 def run_arms(setting: Setting, arms: tuple[Arm, ...], seed: int) -> list[Row]:

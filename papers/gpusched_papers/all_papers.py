@@ -107,25 +107,13 @@ def reproduce_all(
 ) -> list[Part]:
     """Reproduce every registered paper, in the order of the names.
 
-    Parameters
-    ----------
-    seeds, quick, data, executor, progress
-        As for :meth:`~gpusched_papers.registry.Paper.reproduce`.
-    exact
-        For those papers that know it.
-    keep
-        A folder in which every finished run is kept, and every finished paper: a second call takes
-        what is there. None: nothing is kept.
+    A part of the page for each paper; one that cannot be run says why.
 
-    Returns
-    -------
-    list
-        A part of the page for each paper; one that cannot be run says why.
-
-    Raises
-    ------
-    Interrupted
-        On Ctrl-C.
+    ``seeds``, ``quick``, ``data``, ``executor``, ``progress``: as for
+        :meth:`~gpusched_papers.registry.Paper.reproduce`.
+    ``exact``: for those papers that know it.
+    ``keep``: a folder in which every finished run is kept, and every finished paper: a second call
+        takes what is there. None: nothing is kept.
     """
     folder = None if keep is None else Path(keep)
     kept = None if folder is None else KeptRuns(folder / _DONE)

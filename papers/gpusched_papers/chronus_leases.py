@@ -56,12 +56,8 @@ class Claim:
 class LeasePlans:
     """GPUs of one type, cut into leases that are numbered from time 0 on.
 
-    Attributes
-    ----------
-    capacity
-        GPUs of the type.
-    plans
-        The leases of each job, ascending.
+    ``capacity``: GPUs of the type.
+    ``plans``: the leases of each job, ascending.
     """
 
     capacity: int
@@ -72,10 +68,7 @@ class LeasePlans:
     def latest(self, claim: Claim, start: int, extra: Counter[int]) -> list[int] | None:
         """Return the last leases with room from ``start`` on; None if there are too few.
 
-        Parameters
-        ----------
-        extra
-            GPUs by lease that are taken besides those of the plans.
+        ``extra``: GPUs by lease that are taken besides those of the plans.
         """
         if claim.leases > min(claim.until - start, LONGEST):
             return None
@@ -217,21 +210,12 @@ def first_leases(
 ) -> list[list[int]] | None:
     """Give each job as many leases as it needs, and look at the first lease alone.
 
-    Parameters
-    ----------
-    claims
-        What each job needs; at least one.
-    capacity
-        GPUs that there are in each lease.
-    start
-        Number of the lease that begins.
-    spares
-        As few GPUs as can be in it instead of as many.
+    The leases of each job, ascending; None where the solver found no solution.
 
-    Returns
-    -------
-    list or None
-        The leases of each job, ascending; None where the solver found no solution.
+    ``claims``: what each job needs; at least one.
+    ``capacity``: GPUs that there are in each lease.
+    ``start``: number of the lease that begins.
+    ``spares``: as few GPUs as can be in it instead of as many.
     """
     try:
         from scipy import sparse

@@ -153,13 +153,7 @@ class Published:
             among("credit", credit.plug_in, "known", credit.known, get_args(Known))
 
     def claim(self, key: str) -> Claim:
-        """Return the claim of that key.
-
-        Raises
-        ------
-        KeyError
-            If there is none.
-        """
+        """Return the claim of that key."""
         return self.by_key[key]
 
     @property
@@ -276,13 +270,7 @@ class Comparison:
 
 
 def compare(claim: Claim, values: ArrayLike, what: str = "") -> Comparison:
-    """Set runs of ours, one value each, beside a claim.
-
-    Raises
-    ------
-    ValueError
-        If there are no values, or it is a setting that says nothing to compare.
-    """
+    """Set runs of ours, one value each, beside a claim."""
     if claim.is_setting:
         raise ValueError(f"claim {claim.key} is a setting: there is nothing to compare")
     ours = mean(values)
@@ -291,13 +279,7 @@ def compare(claim: Claim, values: ArrayLike, what: str = "") -> Comparison:
 
 
 def beside(claim: Claim, ours: Interval | None = None, what: str = "") -> Comparison:
-    """Set a figure of ours, or none, beside a claim with which nothing can be compared.
-
-    Raises
-    ------
-    ValueError
-        If the claim does not say what it lacks.
-    """
+    """Set a figure of ours, or none, beside a claim with which nothing can be compared."""
     if not claim.lacks:
         raise ValueError(f"claim {claim.key} can be compared, and no runs of ours are")
     return Comparison(claim, what, ours, None, "not comparable")
@@ -326,13 +308,7 @@ def _verdict(claim: Claim, ours: Interval, predicted: tuple[float, float]) -> Ve
 
 
 def with_all(found: Iterable[Comparison], claims: Iterable[Claim]) -> list[Comparison]:
-    """Return the comparisons in the order of the claims, with one for each that has none.
-
-    Raises
-    ------
-    ValueError
-        If such a claim does not say what it lacks.
-    """
+    """Return the comparisons in the order of the claims, with one for each that has none."""
     of: dict[str, list[Comparison]] = {}
     for one in found:
         of.setdefault(one.claim.key, []).append(one)
@@ -343,14 +319,11 @@ def with_all(found: Iterable[Comparison], claims: Iterable[Claim]) -> list[Compa
 class Row:
     """A comparison in texts, as tables and pages show it.
 
-    Attributes
-    ----------
-    claim, published, known
-        What is published, with its place; the figure; how it is known.
-    ours, predicted
-        Our mean with its 95 % interval, and the 95 % prediction interval of one like theirs.
-    verdict, why
-        One of four words, and what is lacking where it is the last of them.
+    ``claim``, ``published``, ``known``: what is published, with its place; the figure; how it is
+        known.
+    ``ours``, ``predicted``: our mean with its 95 % interval, and the 95 % prediction interval of
+        one like theirs.
+    ``verdict``, ``why``: one of four words, and what is lacking where it is the last of them.
     """
 
     claim: str

@@ -84,16 +84,11 @@ WORKLOADS: Final = (ITP, PHILLY, GENERATED_ITP, GENERATED_PHILLY)
 class Setting:
     """What all policies are run on.
 
-    Attributes
-    ----------
-    load
-        GPU time asked for, counted on the fastest type, over that of all GPUs while jobs arrive.
-    recipe, tightness
-        Of the deadlines, see :meth:`gpusched.Trace.with_deadlines`.
-    slot_s
-        Of the policies that have slots or leases; 0: their own.
-    error
-        Policies are told services that are wrong by up to this part, either way.
+    ``load``: GPU time asked for, counted on the fastest type, over that of all GPUs while jobs
+        arrive.
+    ``recipe``, ``tightness``: of the deadlines, see :meth:`gpusched.Trace.with_deadlines`.
+    ``slot_s``: of the policies that have slots or leases; 0: their own.
+    ``error``: policies are told services that are wrong by up to this part, either way.
     """
 
     workload: Workload
@@ -616,8 +611,7 @@ def _taken_away(summary: Summary, settings: Sequence[Setting]) -> Iterable[Table
     """One addition taken away from all, and one more at a time down to none of them."""
 
     def by_seed(arm: Arm) -> Float64:
-        found: Float64 = np.mean([summary.values(setting, arm) for setting in settings], axis=0)
-        return found
+        return np.mean([summary.values(setting, arm) for setting in settings], axis=0)
 
     def row(arm: Arm) -> list[Any]:
         """By how much it is ahead of the best of the baselines."""

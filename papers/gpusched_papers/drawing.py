@@ -24,17 +24,12 @@ COLOURS: Final = (
 class Panel:
     """Lines over the same places.
 
-    Attributes
-    ----------
-    title, heading
-        Of the panel, and of its horizontal axis.
-    places, labels
-        Where the points are, and what the axis calls these places; None: their numbers.
-    lines
-        By name: a mean with its interval, or a number, at each place; NaN: nothing is there.
-    marks
-        What is beside them, published or possible, by name and place: dashed, in the colour of the
-        line of that name, or in ink where there is none.
+    ``title``, ``heading``: of the panel, and of its horizontal axis.
+    ``places``, ``labels``: where the points are, and what the axis calls these places; None: their
+        numbers.
+    ``lines``: by name: a mean with its interval, or a number, at each place; NaN: nothing is there.
+    ``marks``: what is beside them, published or possible, by name and place: dashed, in the colour
+        of the line of that name, or in ink where there is none.
     """
 
     title: str
@@ -65,18 +60,11 @@ def curves(
 ) -> Any:
     """Draw lines with the bands of their intervals, the same colour for a name in all panels.
 
-    Parameters
-    ----------
-    y
-        What the vertical axis shows: the values times ``scale``, from 0 to ``top``.
-    note
-        Above all panels.
-    columns
-        Panels in a row; 0: all.
-    marked
-        What the marks of lines are.
-    x_scale, y_scale
-        As of ``altair.Scale``, such as its ``type``; None: linear.
+    ``y``: what the vertical axis shows: the values times ``scale``, from 0 to ``top``.
+    ``note``: above all panels.
+    ``columns``: panels in a row; 0: all.
+    ``marked``: what the marks of lines are.
+    ``x_scale``, ``y_scale``: as of ``altair.Scale``, such as its ``type``; None: linear.
     """
     import altair as alt
 

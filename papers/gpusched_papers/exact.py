@@ -35,17 +35,11 @@ Int64 = NDArray[np.int64]
 class Instance:
     """What the program needs to know: jobs with their rates on every placement.
 
-    Attributes
-    ----------
-    service_s, gpus
-        Seconds on the empty cluster at the best placement, and width, per job.
-    server_gpus
-        GPUs of each server.
-    placements
-        Per job the GPUs on each server, shape ``(placements, servers)``.
-    rates
-        Per job the progress per second, shape ``(placements, most rings)``: column ``p - 1`` is
-        for ``p`` rings on the most loaded server of the placement.
+    ``service_s``, ``gpus``: seconds on the empty cluster at the best placement, and width, per job.
+    ``server_gpus``: GPUs of each server.
+    ``placements``: per job the GPUs on each server, shape ``(placements, servers)``.
+    ``rates``: per job the progress per second, shape ``(placements, most rings)``: column ``p - 1``
+        is for ``p`` rings on the most loaded server of the placement.
     """
 
     service_s: Float64
@@ -104,13 +98,7 @@ class Program:
     def solve(
         self, cost: Mapping[int, float], *, time_limit_s: float, gap: float | None = None
     ) -> Any:
-        """Minimise by HiGHS, to a relative ``gap``; return what SciPy's ``milp`` says.
-
-        Raises
-        ------
-        ImportError
-            If SciPy is not installed; the message names the extra.
-        """
+        """Minimise by HiGHS, to a relative ``gap``; return what SciPy's ``milp`` says."""
         try:
             optimize: Any = import_module("scipy.optimize")
             sparse: Any = import_module("scipy.sparse")
@@ -137,12 +125,9 @@ class Program:
 def formulate(problem: Instance, upper_bound_s: float) -> tuple[Program, Int64, Int64, list[Int64]]:
     """Write the program down; ``upper_bound_s`` is the makespan of a known plan, or infinity.
 
-    Returns
-    -------
-    tuple
-        The program, and the variables of which a plan is read: the length of each phase in seconds,
-        whose sum is the makespan; whether a job runs in a phase, shape ``(jobs, phases)``; by job,
-        whether it takes each of its placements.
+    The program, and the variables of which a plan is read: the length of each phase in seconds,
+    whose sum is the makespan; whether a job runs in a phase, shape ``(jobs, phases)``; by job,
+    whether it takes each of its placements.
     """
     jobs, servers = range(problem.num_jobs), range(len(problem.server_gpus))
     phases = range(problem.num_jobs)
@@ -206,10 +191,7 @@ def _do_the_work(
 
 def _is_ring(placements: Int64, server: int) -> NDArray[np.bool_]:
     """Which placements put a ring on the link of ``server``."""
-    used: NDArray[np.bool_] = (placements[:, server] > 0) & (
-        np.count_nonzero(placements, axis=1) > 1
-    )
-    return used
+    return (placements[:, server] > 0) & (np.count_nonzero(placements, axis=1) > 1)
 
 
 def _limit_progress(
@@ -250,16 +232,11 @@ _TOLERANCE: Final = 1e-6
 class Solution:
     """A plan and what is proven about it.
 
-    Attributes
-    ----------
-    makespan_s
-        Of the plan, in the fluid model.
-    lower_bound_s
-        No schedule is shorter; equal to ``makespan_s`` up to the tolerance if ``is_optimal``.
-    start_s, finish_s
-        When each job runs.
-    placement
-        GPUs of each job on each server, shape ``(jobs, servers)``.
+    ``makespan_s``: of the plan, in the fluid model.
+    ``lower_bound_s``: no schedule is shorter; equal to ``makespan_s`` up to the tolerance if
+        ``is_optimal``.
+    ``start_s``, ``finish_s``: when each job runs.
+    ``placement``: GPUs of each job on each server, shape ``(jobs, servers)``.
     """
 
     makespan_s: float
@@ -281,16 +258,8 @@ def instance(
 ) -> Instance:
     """Tabulate the ``ring`` speed under ``shared`` contention for every placement of every job.
 
-    Parameters
-    ----------
-    overhead_s, reduction_bytes_per_s, degradation, scaling
-        As for the speed ``ring`` and the contention ``shared``.
-
-    Raises
-    ------
-    ValueError
-        If the jobs are not a batch, have no profiles, or are too many; or if the cluster has
-        domains, several GPU types, or servers without bandwidths.
+    ``overhead_s``, ``reduction_bytes_per_s``, ``degradation``, ``scaling``: as for the speed
+        ``ring`` and the contention ``shared``.
     """
     num_jobs = len(trace)
     if num_jobs > MAX_JOBS:
@@ -315,8 +284,7 @@ def instance(
         bandwidth = np.minimum(intra, share) if span > 1 else np.full(most_rings, intra)
         moved = profile.gradient_bytes * (width - 1) / width
         rest = overhead_s * span + profile.compute_s(cluster.gpu_types[0])
-        seconds: Float64 = 2.0 * moved / bandwidth + moved / reduction_bytes_per_s + rest
-        return seconds
+        return 2.0 * moved / bandwidth + moved / reduction_bytes_per_s + rest
 
     placements, rates = [], []
     for job in range(num_jobs):
@@ -408,23 +376,8 @@ def solve(
 ) -> Solution:
     """Solve with HiGHS (SciPy).
 
-    Parameters
-    ----------
-    time_limit_s
-        After it, the best plan so far and the bound proven so far are returned.
-    upper_bound_s
-        The makespan of a known plan; it is a help only.
-
-    Raises
-    ------
-    ImportError
-        If SciPy is not installed; the message names the extra.
-    TimeoutError
-        If no plan was found in the time.
-    ValueError
-        If the time limit is not positive.
-    KeyboardInterrupt
-        On Ctrl-C, at once; HiGHS then ends unheard, at the time limit at the latest.
+    ``time_limit_s``: after it, the best plan so far and the bound proven so far are returned.
+    ``upper_bound_s``: the makespan of a known plan; it is a help only.
     """
     if not 0 < time_limit_s < np.inf:
         raise ValueError(f"time_limit_s: {time_limit_s} must be positive and finite")

@@ -154,13 +154,7 @@ SHOWN_LISTS: Final = tuple(
 
 
 def run(workload: Workload, placement: str, seed: int) -> Row:
-    """Fill the cluster once: what is not allocated, in fragments and not placed at each demand.
-
-    Raises
-    ------
-    ValueError
-        If the data are not there.
-    """
+    """Fill the cluster once: what is not allocated, in fragments and not placed at each demand."""
     filled = gs.online.fill(
         _requests(need_data(f"openb/{workload.file}", "fgd")),
         _cluster(need_data("openb/openb_node_list_all_node.csv", "fgd")),

@@ -32,13 +32,7 @@ class Interval:
 
 
 def mean(values: ArrayLike) -> Interval:
-    """Mean of independent values, with the 95 % interval of Student's t.
-
-    Raises
-    ------
-    ValueError
-        If there are no values, or one is not finite.
-    """
+    """Mean of independent values, with the 95 % interval of Student's t."""
     from scipy.special import stdtrit
 
     column = np.asarray(values, np.float64)

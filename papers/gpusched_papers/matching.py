@@ -56,12 +56,8 @@ _CHECKED_SEEDS: Final = 5
 class Family:
     """Where instances come from.
 
-    Attributes
-    ----------
-    name, title
-        For files, and for people.
-    types
-        Names of the GPU types.
+    ``name``, ``title``: for files, and for people.
+    ``types``: names of the GPU types.
     """
 
     name: str
@@ -145,16 +141,10 @@ _SAME: Final = 1e-9
 class Instance:
     """One decision.
 
-    Attributes
-    ----------
-    rates
-        Samples per second, shape ``(jobs, columns)``.
-    type_of_column
-        Index into the names of the family's types.
-    capacity
-        Workers of each column.
-    rounds, round_samples, gradient_bytes
-        Of each job.
+    ``rates``: samples per second, shape ``(jobs, columns)``.
+    ``type_of_column``: index into the names of the family's types.
+    ``capacity``: workers of each column.
+    ``rounds``, ``round_samples``, ``gradient_bytes``: of each job.
     """
 
     family: Family
@@ -179,8 +169,7 @@ class Instance:
     @property
     def work(self) -> Float64:
         """Samples that each job has left."""
-        left: Float64 = self.rounds * self.round_samples
-        return left
+        return self.rounds * self.round_samples
 
     def arguments(self) -> dict[str, Any]:
         """The same as :func:`gpusched.online.place_jobs` takes it."""
@@ -200,8 +189,7 @@ class Instance:
                 slowest = np.where(counts > 0, self.rates, np.inf).min(axis=1)
                 compute = self.work / (workers * slowest)
             ring = 2.0 * (workers - 1) / workers * self.gradient_bytes / _BYTES_PER_S
-        seconds: Float64 = np.where(workers > 0, compute + self.rounds * ring, np.inf)
-        return seconds
+        return np.where(workers > 0, compute + self.rounds * ring, np.inf)
 
     def mean_s(self, counts: Counts, split: str = "proportional") -> float:
         """Mean completion in seconds."""
@@ -219,13 +207,7 @@ class Instance:
 
 
 def draw(family: Family, num_jobs: int, num_workers: int, seed: int) -> Instance:
-    """Draw an instance of a family; its columns are single workers.
-
-    Raises
-    ------
-    ValueError
-        If it takes measured speeds, and they are not there.
-    """
+    """Draw an instance of a family; its columns are single workers."""
     return (measured if family == MEASURED else drawn)(num_jobs, num_workers, seed)
 
 
@@ -606,15 +588,9 @@ def program(
     """Solve an instance by a program: who holds which worker is whole, work / rate is above its
     tangents.
 
-    Parameters
-    ----------
-    estimate
-        Sum of rates of each job, near which the tangents touch.
+    No decision has a lower mean completion time; that of the decision that it found.
 
-    Returns
-    -------
-    tuple
-        No decision has a lower mean completion time; that of the decision that it found.
+    ``estimate``: sum of rates of each job, near which the tangents touch.
     """
     num_jobs, num_workers = instance.rates.shape
     width = np.arange(1, num_workers - num_jobs + 2)

@@ -79,12 +79,8 @@ WORKLOADS: Final = (*GENERATED, PHILLY, ITP)
 class Setting:
     """What all policies are run on.
 
-    Attributes
-    ----------
-    load
-        GPU time asked for, counted on each job's best type, over that of all GPUs while jobs
-        arrive; a GPU counts by its speed, see
-        :func:`capacity`.
+    ``load``: GPU time asked for, counted on each job's best type, over that of all GPUs while jobs
+        arrive; a GPU counts by its speed, see :func:`capacity`.
     """
 
     workload: Workload
@@ -262,8 +258,7 @@ def finish_time_fairness(result: gs.Result) -> Float64:
     )
     share = result.cluster.num_gpus * capacity(trace) / mean_jobs
     alone_s = trace.service_us / US_PER_S * np.maximum(1.0, trace.gpus / share)
-    found: Float64 = (finish - submit) / US_PER_S / alone_s
-    return found
+    return (finish - submit) / US_PER_S / alone_s
 
 
 class Summary(Runs):

@@ -161,13 +161,7 @@ PAPERS: Final[Registry[Paper]] = Registry("paper", "gpusched_papers.registry")
 
 
 def register_paper(paper: Paper) -> None:
-    """Add ``paper`` to those that ``gpusched reproduce`` lists and runs.
-
-    Raises
-    ------
-    ValueError
-        If its name is taken or is :data:`ALL`, or a text is missing.
-    """
+    """Add ``paper`` to those that ``gpusched reproduce`` lists and runs."""
     if paper.name == ALL:
         raise ValueError(f"paper {ALL}: the word stands for all papers")
     texts = {name: getattr(paper, name) for name in ("title", "authors", "venue", "summary")}
@@ -185,13 +179,7 @@ def known_papers() -> dict[str, Paper]:
 
 
 def paper(name: str) -> Paper:
-    """Return the reproduction ``name``.
-
-    Raises
-    ------
-    ValueError
-        If there is none of that name; the nearest is suggested.
-    """
+    """Return the reproduction ``name``."""
     return PAPERS.find(name)
 
 

@@ -134,19 +134,12 @@ _FORWARD_PART: Final = 1 / 3  # of the compute time; the ring does not care
 class Calibration:
     """What the paper does not publish; one slot is one second.
 
-    Attributes
-    ----------
-    nic_gbps, intra_gbps
-        ``be`` and ``bi``, Gbit/s.
-    reduction_bytes_per_s
-        ``C``.
-    ring_share
-        Part of a gang's iteration time that its ring would take over idle network cards. It sets
-        the gradient: ``m = ring_share * tau * be * w / (2 (w - 1))``.
-    overhead_s
-        ``xi2``, seconds per server that a job spans.
-    scaling, degradation
-        ``xi1`` and ``a`` of the contention.
+    ``nic_gbps``, ``intra_gbps``: ``be`` and ``bi``, Gbit/s.
+    ``reduction_bytes_per_s``: ``C``.
+    ``ring_share``: part of a gang's iteration time that its ring would take over idle network
+        cards. It sets the gradient: ``m = ring_share * tau * be * w / (2 (w - 1))``.
+    ``overhead_s``: ``xi2``, seconds per server that a job spans.
+    ``scaling``, ``degradation``: ``xi1`` and ``a`` of the contention.
     """
 
     nic_gbps: float = 100.0
@@ -196,12 +189,8 @@ def instance(seed: int, num_servers: int, calibration: Calibration) -> Instance:
     servers are the first ones of more, and the jobs are the same, so that instances of one seed
     can be compared across numbers of servers.
 
-    Parameters
-    ----------
-    seed
-        Of the jobs, and with another stream of the servers.
-    num_servers
-        Number of servers, each with a number of GPUs uniform in {4, 8, 16, 32}.
+    ``seed``: of the jobs, and with another stream of the servers.
+    ``num_servers``: number of servers, each with a number of GPUs uniform in {4, 8, 16, 32}.
     """
     jobs, servers = (
         np.random.Generator(np.random.PCG64(stream))
@@ -507,8 +496,7 @@ def chance(by_kappa: dict[int, list[float]]) -> Chance:
     every = np.stack(list(curve.values()))
 
     def grows(at: int) -> NDArray[np.bool_]:
-        found: NDArray[np.bool_] = curve[at] / curve[8] >= KAPPA_MAKESPAN[at] / KAPPA_MAKESPAN[8]
-        return found
+        return curve[at] / curve[8] >= KAPPA_MAKESPAN[at] / KAPPA_MAKESPAN[8]
 
     as_high = grows(1) & grows(32)
     is_u = every[1:-1].min(axis=0) < np.minimum(every[0], every[-1])
@@ -667,20 +655,12 @@ class Summary(Runs):
 class SjfBco(Study):
     """All runs of a reproduction.
 
-    Attributes
-    ----------
-    runs
-        Of every policy on every instance under every reading.
-    kappa_runs
-        Of SJF-BCO by threshold, on 20 servers.
-    curve_runs
-        The same with an instance for each threshold, and by lambda.
-    gap_runs
-        Of the small instances, if they were asked for.
-    anchors
-        The contention model on two measured times.
-    gradient_bytes
-        Range over the instances.
+    ``runs``: of every policy on every instance under every reading.
+    ``kappa_runs``: of SJF-BCO by threshold, on 20 servers.
+    ``curve_runs``: the same with an instance for each threshold, and by lambda.
+    ``gap_runs``: of the small instances, if they were asked for.
+    ``anchors``: the contention model on two measured times.
+    ``gradient_bytes``: range over the instances.
     """
 
     runs: list[Row] = field(default_factory=list)

@@ -91,13 +91,9 @@ class StageTime:
 def running(executor: Any = None, folder: str | os.PathLike[str] | None = None) -> Iterator[None]:
     """Have the stages run on an executor, and keep what they make in a folder.
 
-    Parameters
-    ----------
-    executor
-        As for :meth:`gpusched_papers.registry.Paper.reproduce`; None: a process per CPU, as some
-        of the policies are written in Python, and the time of a process is that of its run.
-    folder
-        What is kept there is not run again. None: nothing is kept.
+    ``executor``: as for :meth:`gpusched_papers.registry.Paper.reproduce`; None: a process per CPU,
+        as some of the policies are written in Python, and the time of a process is that of its run.
+    ``folder``: what is kept there is not run again. None: nothing is kept.
     """
     kept = None if folder is None else KeptRuns(folder)
     with opened(executor or "processes") as backend:
@@ -131,17 +127,12 @@ def run_stage(
 ) -> Iterator[tuple[Task, Any]]:
     """Call ``run(*task)`` for every task; yield each with what it made, in any order.
 
-    Parameters
-    ----------
-    run
-        A function of a module that says what it returns: plain values, arrays, rows, data classes
-        of them.
-    progress
-        Called with the stage, and how many tasks are done, of how many.
-    failures
-        Takes the first error of each ``name``; the other tasks go on.
-    is_timed
-        How long it takes is what is asked: nothing else runs at the same time, and it runs here.
+    ``run``: a function of a module that says what it returns: plain values, arrays, rows, data
+        classes of them.
+    ``progress``: called with the stage, and how many tasks are done, of how many.
+    ``failures``: takes the first error of each ``name``; the other tasks go on.
+    ``is_timed``: how long it takes is what is asked: nothing else runs at the same time, and it
+        runs here.
     """
     progress(stage, 0, len(tasks))
     if not tasks:
@@ -275,12 +266,8 @@ class Study:
 class PairStudy(Study):
     """A study of policies in settings, all of which have the same jobs in the run of a seed.
 
-    Attributes
-    ----------
-    runs
-        A list by seed for every pair of a setting and a policy; none of less than two seeds.
-    missing
-        What was left out because its ``trace`` was not found, or the name of the file.
+    ``runs``: a list by seed for every pair of a setting and a policy; none of less than two seeds.
+    ``missing``: what was left out because its ``trace`` was not found, or the name of the file.
     """
 
     runs: dict[tuple[Any, Any], list[Any]] = dataclasses.field(default_factory=dict)
@@ -347,16 +334,7 @@ def by_seed(tasks: Iterable[Task], made: Made, at: int = -1) -> dict[int, Made]:
 def run_study(
     kind: type[Some], *, seeds: int, quick: bool, exact: bool, progress: Progress
 ) -> Some:
-    """Run all stages of a paper; see :meth:`gpusched_papers.registry.Paper.reproduce`.
-
-    Raises
-    ------
-    Interrupted
-        On Ctrl-C, with what the finished seeds give.
-    Exception
-        The first error of a part, when all others are done; its attributes are ``reproduction``,
-        what the finished seeds give or None, and ``failed``, all errors by the name of the part.
-    """
+    """Run all stages of a paper; see :meth:`gpusched_papers.registry.Paper.reproduce`."""
     failures = Failures()
     found: Some | None = None
     try:
@@ -406,14 +384,9 @@ class Row:
 class Arm:
     """A policy, and what tables call it.
 
-    Attributes
-    ----------
-    placement
-        Empty: that of the setting.
-    slot
-        Its parameter for the length of a slot, where it has one.
-    keeps_widths
-        Whether jobs keep their own widths under it.
+    ``placement``: empty: that of the setting.
+    ``slot``: its parameter for the length of a slot, where it has one.
+    ``keeps_widths``: whether jobs keep their own widths under it.
     """
 
     name: str

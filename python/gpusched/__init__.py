@@ -11,75 +11,7 @@ Start with :func:`read_trace` or :func:`generate`, :class:`Cluster`, and :func:`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gpusched.base.lazy_names import lazy_names, serve_old_names
-
-if TYPE_CHECKING:
-    from gpusched import bounds as bounds
-    from gpusched import engine as engine
-    from gpusched import gym as gym
-    from gpusched import model as model
-    from gpusched import online as online
-    from gpusched import plugins as plugins
-    from gpusched import prediction as prediction
-    from gpusched import reporting as reporting
-    from gpusched import studies as studies
-    from gpusched import testing as testing
-    from gpusched import traces as traces
-    from gpusched._core import InvariantError as InvariantError
-    from gpusched._core import LogLimitError as LogLimitError
-    from gpusched._core import Order as Order
-    from gpusched._core import Placement as Placement
-    from gpusched._core import Scheduler as Scheduler
-    from gpusched._core import __version__ as __version__
-    from gpusched.base.progress import Progress as Progress
-    from gpusched.base.run_warning import RunWarning as RunWarning
-    from gpusched.base.supervision import Cancelled as Cancelled
-    from gpusched.engine.open_run import Simulation as Simulation
-    from gpusched.engine.open_run import resume as resume
-    from gpusched.engine.seams import unregister as unregister
-    from gpusched.engine.simulation import run as run
-    from gpusched.engine.simulation import simulate as simulate
-    from gpusched.model.cluster import Cluster as Cluster
-    from gpusched.model.cluster import Domain as Domain
-    from gpusched.model.cluster import ServerGroup as ServerGroup
-    from gpusched.model.outages import Outages as Outages
-    from gpusched.model.outages import generate_outages as generate_outages
-    from gpusched.online.decision import decide as decide
-    from gpusched.online.starting import when as when
-    from gpusched.plugins.policy import Policy as Policy
-    from gpusched.plugins.registry import contentions as contentions
-    from gpusched.plugins.registry import placements as placements
-    from gpusched.plugins.registry import policies as policies
-    from gpusched.plugins.registry import register_order as register_order
-    from gpusched.plugins.registry import register_placement as register_placement
-    from gpusched.plugins.registry import register_scheduler as register_scheduler
-    from gpusched.plugins.registry import speeds as speeds
-    from gpusched.prediction import Predictor as Predictor
-    from gpusched.prediction import predictors as predictors
-    from gpusched.prediction import register_predictor as register_predictor
-    from gpusched.reporting import plot as plot
-    from gpusched.reporting.report import write_report as write_report
-    from gpusched.results.metric_registry import metrics as metrics
-    from gpusched.results.metric_registry import register_metric as register_metric
-    from gpusched.results.result import Result as Result
-    from gpusched.results.result import load_result as load_result
-    from gpusched.specs.run_spec import RunSpec as RunSpec
-    from gpusched.studies.comparison import Comparison as Comparison
-    from gpusched.studies.comparison import Interrupted as Interrupted
-    from gpusched.studies.comparison import compare as compare
-    from gpusched.studies.fidelity_grades import fidelity as fidelity
-    from gpusched.studies.sizing import size as size
-    from gpusched.studies.study import Study as Study
-    from gpusched.studies.sweep import sweep as sweep
-    from gpusched.studies.tune import tune as tune
-    from gpusched.studies.what_if import whatif as whatif
-    from gpusched.traces.generating.synthetic_traces import generate as generate
-    from gpusched.traces.inventories import read_cluster as read_cluster
-    from gpusched.traces.outages import read_outages as read_outages
-    from gpusched.traces.reading import read_trace as read_trace
-    from gpusched.traces.workload import Trace as Trace
 
 _HOME = {
     "Cancelled": "base.supervision",

@@ -33,10 +33,7 @@ OTHER_WORDS = {
     "base.real_data": {"gavel", "swf"},  # folders of data sets
     "base.wording": {"count"},  # a kind of figure
     "cli.trace": {"count"},  # of rows, a key of the JSON
-    "online.states.formats.gpusched": {"count"},  # of servers, a field
-    "online.states.formats.kueue": {"count"},  # of pods, in the objects of Kueue
-    "traces.formats.kueue": {"count"},  # the same
-    "traces.kube_objects": {"count"},  # the same
+    "traces.kube_objects": {"count"},  # of pods, in the objects of Kueue
     "traces.generating.graph_zoo": {"stages"},  # a column: how many a graph has
     "model.throughputs": {"spread"},  # a column: throughput on several servers
     "plugins.registry": {"chronus-leases"},  # who asks for it is told where it is

@@ -88,28 +88,14 @@ def audit(
     decisions agree with the log. For policies whose queues are documented as keys, like jobs start
     in order, no job waits that could be placed, and none gets the GPUs of one of higher priority.
 
-    Parameters
-    ----------
-    intervals
-        The log, with rows as in :attr:`Result.intervals <gpusched.Result.intervals>`.
-    digest
-        The log's digest according to the result.
-    summary
-        Returns the metrics to check.
-    flags
-        The registered properties of policy, placement and speed.
-    declared
-        Returns the same for another policy, by its string.
-    outages
-        Failures, drains and maintenance of servers during the run.
-    level
-        ``"decisions"``: also check that the documented policy makes these decisions, see
+    ``intervals``: the log, with rows as in :attr:`Result.intervals <gpusched.Result.intervals>`.
+    ``digest``: the log's digest according to the result.
+    ``summary``: returns the metrics to check.
+    ``flags``: the registered properties of policy, placement and speed.
+    ``declared``: returns the same for another policy, by its string.
+    ``outages``: failures, drains and maintenance of servers during the run.
+    ``level``: ``"decisions"``: also check that the documented policy makes these decisions, see
         :mod:`gpusched.audit.decisions`.
-
-    Raises
-    ------
-    ValueError
-        If the level is unknown.
     """
     if level not in LEVELS:
         raise ValueError(f"level: {level!r} must be one of {', '.join(LEVELS)}")

@@ -22,7 +22,7 @@ from gpusched.audit.log import (
     LoggedRun,
     Occupancy,
 )
-from gpusched.base.arrays import AnyArray, Bool, Int64, freeze_columns, numbered
+from gpusched.base.arrays import AnyArray, Bool, FrozenColumns, Int64, numbered
 from gpusched.base.memo import Memo, kept
 from gpusched.model.outages import FAIL, HITTING
 from gpusched.reference.model import CANCELLED, FAILED, FINISHED, KILLED, REJECTED
@@ -39,14 +39,9 @@ if TYPE_CHECKING:
 class Measured(Protocol):
     """Classes of jobs under a speed with figures per GPU type.
 
-    Attributes
-    ----------
-    of_job
-        The class of each job.
-    allowed
-        bool[classes, GPU types].
-    can_run
-        Whether each class can run at its own number of GPUs.
+    ``of_job``: the class of each job.
+    ``allowed``: bool[classes, GPU types].
+    ``can_run``: whether each class can run at its own number of GPUs.
     """
 
     of_job: Int64
@@ -61,25 +56,17 @@ UInt64 = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
-class Servers:
+class Servers(FrozenColumns):
     """Read-only columns with one value per server.
 
-    Attributes
-    ----------
-    gpus
-        Number of GPUs.
-    type
-        Index of the GPU type among the cluster's.
-    all_gpus
-        Mask of all GPUs, with a 0 before the first server and after the last one.
+    ``gpus``: number of GPUs.
+    ``type``: index of the GPU type among the cluster's.
+    ``all_gpus``: mask of all GPUs, with a 0 before the first server and after the last one.
     """
 
     gpus: Int64
     type: Int64
     all_gpus: UInt64
-
-    def __post_init__(self) -> None:
-        freeze_columns(self, is_own=True)
 
     @classmethod
     @lru_cache(maxsize=8)
@@ -93,8 +80,7 @@ class Servers:
         """Return for each mask whether it is empty or has GPUs that the server lacks."""
         all_gpus = self.all_gpus.take(server + _ONE, mode="clip")
         # The GPUs of a server are the lowest bits; 0 - 1 wraps to more than any mask.
-        lack: Bool = mask - _ONE_GPU >= all_gpus
-        return lack
+        return mask - _ONE_GPU >= all_gpus
 
 
 def allowed_by_set(trace: Trace, cluster: Cluster) -> Bool:
@@ -107,15 +93,10 @@ def allowed_by_set(trace: Trace, cluster: Cluster) -> Bool:
 class JobsAlike:
     """The jobs of a trace by their requests.
 
-    Attributes
-    ----------
-    kinds
-        One row per class (row of ``allowed``, GPUs, thousandths of a GPU, thousandths of CPU cores,
-        MiB, GPUs per server).
-    of_job
-        The class of each job.
-    allowed
-        bool[sets, GPU types].
+    ``kinds``: one row per class (row of ``allowed``, GPUs, thousandths of a GPU, thousandths of CPU
+        cores, MiB, GPUs per server).
+    ``of_job``: the class of each job.
+    ``allowed``: bool[sets, GPU types].
     """
 
     kinds: list[list[int]]
@@ -154,15 +135,10 @@ def kinds_of(
 ) -> tuple[list[list[int]], Int64]:
     """Classify rows of integers.
 
-    Parameters
-    ----------
-    columns
-        Each int64[num_jobs] or narrower; None means that all rows have the value ``missing``.
+    The distinct rows, in no order, and the index of each job's row.
 
-    Returns
-    -------
-    tuple
-        The distinct rows, in no order, and the index of each job's row.
+    ``columns``: each int64[num_jobs] or narrower; None means that all rows have the value
+        ``missing``.
     """
     there = [column for column in columns if column is not None]
     kind_of_job = np.zeros(len(there[0]), dtype=np.int64)
@@ -328,8 +304,7 @@ class Case(LoggedRun):
         fails = Downtimes.of(self.cluster, self.outages, (FAIL,))
         next_us = fails.next_us(self.rows["server"], self.rows["start_us"])
         fails_now = np.logical_or.reduceat(next_us == self.rows["end_us"], self.first)
-        is_failure: Bool = self.is_hit & fails_now
-        return is_failure
+        return self.is_hit & fails_now
 
     @kept
     def failures(self) -> Int64:
@@ -387,8 +362,7 @@ class Case(LoggedRun):
         held = np.bitwise_count(self.rows["mask"]).astype(np.int64)
         if self.has_one_row_each:
             return held
-        width: Int64 = np.add.reduceat(held, self.first)
-        return width
+        return np.add.reduceat(held, self.first)
 
     @property
     def last_servers(self) -> Int64:
@@ -426,8 +400,7 @@ class Case(LoggedRun):
     def paid_us(self) -> Int64:
         """The part of that time within the interval."""
         due_us = self.restart_us if len(self.resumed) else 0
-        paid_us: Int64 = np.minimum(self.lasts_us, due_us)
-        return paid_us
+        return np.minimum(self.lasts_us, due_us)
 
     @kept
     def added_us(self) -> Int64:
@@ -448,8 +421,7 @@ class Case(LoggedRun):
     @kept
     def rejected(self) -> Bool:
         """The jobs of the trace claimed to be rejected."""
-        rejected: Bool = self.claimed["status"] == REJECTED
-        return rejected
+        return self.claimed["status"] == REJECTED
 
     @kept
     def num_rejected(self) -> int:
@@ -496,14 +468,9 @@ class Case(LoggedRun):
 class Progress:
     """What becomes of the work of each interval at a fixed speed, microseconds.
 
-    Attributes
-    ----------
-    due_us
-        Time without restarts after which the work left, and its checkpoints, would be done.
-    ran_us
-        Time without restarts.
-    lost_us, written_us
-        Parts of it: work to be done again, and writes of checkpoints.
+    ``due_us``: time without restarts after which the work left, and its checkpoints, would be done.
+    ``ran_us``: time without restarts.
+    ``lost_us``, ``written_us``: parts of it: work to be done again, and writes of checkpoints.
     """
 
     due_us: Int64

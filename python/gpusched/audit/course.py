@@ -25,19 +25,12 @@ _HANDED_OVER: Final = re.compile(r"the policy became (.+) instead of (.+) at (\d
 class Course:
     """The changes made to a run between its instants.
 
-    Attributes
-    ----------
-    cancelled
-        The cancelled jobs, with the instant of each in microseconds.
-    held
-        The jobs that were taken out of the queue, or put back, in order: the job, the instant in
-        microseconds, and whether it was held from then on.
-    policies
-        The policies in order; empty if there was only one.
-    handed_over_us
-        The times of the changes of policy, microseconds.
-    others
-        All other warnings.
+    ``cancelled``: the cancelled jobs, with the instant of each in microseconds.
+    ``held``: the jobs that were taken out of the queue, or put back, in order: the job, the instant
+        in microseconds, and whether it was held from then on.
+    ``policies``: the policies in order; empty if there was only one.
+    ``handed_over_us``: the times of the changes of policy, microseconds.
+    ``others``: all other warnings.
     """
 
     cancelled: Mapping[int, int]
@@ -112,8 +105,7 @@ class Course:
             return np.empty(0, np.int64)
         jobs, _ = self.taken_back(case)
         num_runs = case.num_intervals[jobs] - case.num_resizes[jobs] - case.hits[jobs]
-        cut: Int64 = jobs[case.claimed["preemptions"][jobs] < num_runs]
-        return cut
+        return jobs[case.claimed["preemptions"][jobs] < num_runs]
 
     def ends(self, case: Case) -> Bool:
         """Return whether each job of the trace has come to an end."""

@@ -8,7 +8,7 @@ alone; if the log has all that decisions depend on, windows starting later can b
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -28,10 +28,8 @@ from gpusched.audit.readable_run import (
 from gpusched.base.arrays import AnyArray, Float64, Int64
 from gpusched.reference import BY_DEADLINE, PLACEMENTS, POLICIES, make_engine, make_scheduler
 from gpusched.reference.engine import Change, Engine, Snapshot
+from gpusched.reference.model import Outcome
 from gpusched.reference.packing import OWN as PACKINGS
-
-if TYPE_CHECKING:
-    from gpusched.reference.model import Outcome
 
 MOST_LOOKS: Final = 3_500_000
 """Limit on jobs times instants, about 600,000 a second: the part of a run that is repeated."""
@@ -191,8 +189,7 @@ def _looks(case: Case, course: Course) -> Float64:
         change -= np.bincount(moments.before(at_us[~case.has_run[jobs]]), minlength=size)
     # Timers are further instants, which the log does not record.
     many = max(1.0, case.schedule.counters.get("instants", size) / size)
-    looks: Float64 = np.cumsum(np.maximum(np.cumsum(change), 0) + 1.0) * many
-    return looks
+    return np.cumsum(np.maximum(np.cumsum(change), 0) + 1.0) * many
 
 
 def _affordable(case: Case, course: Course, most_looks: int) -> int:

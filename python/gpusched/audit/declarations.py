@@ -23,36 +23,22 @@ Given = Mapping[str, Any]
 class Flags:
     """The registered properties of the names of a run.
 
-    Attributes
-    ----------
-    preempts
-        Whether the policy may preempt; None if undeclared, and nothing is assumed.
-    places
-        Whether the policy chooses GPUs itself, regardless of the placement.
-    is_pooled
-        Whether the placement treats the cluster as a single pool of GPUs without servers.
-    scatters
-        Whether the placement accepts any job on an empty cluster with enough GPUs.
-    consolidates
-        Whether it then accepts what fits on the fewest servers for the job's GPUs.
-    is_elastic
-        Whether jobs may run with other numbers of GPUs than requested under the speed.
-    alias_of
-        The policy that an alias stands for, with the values that it sets.
-    is_steady
-        Whether jobs run for their service under the speed, on any GPUs.
-    interacts
-        Whether rates depend on other jobs on a link.
-    clairvoyant
-        Whether the policy uses the true run times with this predictor: always, never, or without
-        estimates; empty if unknown.
-    predicted
-        The column of the trace with the run times that policies see; empty: predictions that the
-        trace does not hold.
-    faults
-        Errors in names or parameters of the run, one sentence each.
-    version
-        Version of these rules.
+    ``preempts``: whether the policy may preempt; None if undeclared, and nothing is assumed.
+    ``places``: whether the policy chooses GPUs itself, regardless of the placement.
+    ``is_pooled``: whether the placement treats the cluster as a single pool of GPUs without
+        servers.
+    ``scatters``: whether the placement accepts any job on an empty cluster with enough GPUs.
+    ``consolidates``: whether it then accepts what fits on the fewest servers for the job's GPUs.
+    ``is_elastic``: whether jobs may run with other numbers of GPUs than requested under the speed.
+    ``alias_of``: the policy that an alias stands for, with the values that it sets.
+    ``is_steady``: whether jobs run for their service under the speed, on any GPUs.
+    ``interacts``: whether rates depend on other jobs on a link.
+    ``clairvoyant``: whether the policy uses the true run times with this predictor: always, never,
+        or without estimates; empty if unknown.
+    ``predicted``: the column of the trace with the run times that policies see; empty: predictions
+        that the trace does not hold.
+    ``faults``: errors in names or parameters of the run, one sentence each.
+    ``version``: version of these rules.
     """
 
     preempts: bool | None = None
@@ -74,15 +60,11 @@ class Flags:
 class RestartRule:
     """The cost of a resume beyond the job's own checkpoint and restart, and extra work of jobs.
 
-    Attributes
-    ----------
-    on_time
-        Whether a job pays by holding GPUs without progress; otherwise each preemption adds to the
-        remaining service.
-    narrow_us, wide_us, narrow_gpus
-        Cost for jobs up to ``narrow_gpus``, and for larger ones.
-    overrun_us
-        Extra work of every job beyond its service.
+    ``on_time``: whether a job pays by holding GPUs without progress; otherwise each preemption adds
+        to the remaining service.
+    ``narrow_us``, ``wide_us``, ``narrow_gpus``: cost for jobs up to ``narrow_gpus``, and for larger
+        ones.
+    ``overrun_us``: extra work of every job beyond its service.
     """
 
     on_time: bool

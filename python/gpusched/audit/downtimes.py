@@ -4,27 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpusched.base.arrays import Bool, Int64
 from gpusched.base.memo import kept
-from gpusched.model.outages import ANY, NEVER_US, spans
-
-if TYPE_CHECKING:
-    from gpusched.model.cluster import Cluster
-    from gpusched.model.outages import Outages
+from gpusched.model.cluster import Cluster
+from gpusched.model.outages import ANY, NEVER_US, Outages, spans
 
 
 @dataclass(frozen=True)
 class Downtimes:
     """Times of servers, by server and start; those of one server neither meet nor overlap.
 
-    Attributes
-    ----------
-    server, start_us, end_us
-        Where, and from when until when; ``NEVER_US`` if it does not end.
+    ``server``, ``start_us``, ``end_us``: where, and from when until when; ``NEVER_US`` if it does
+        not end.
     """
 
     server: Int64
@@ -67,5 +61,4 @@ class Downtimes:
     def cover(self, server: Int64, us: Int64) -> Bool:
         """Return whether each moment on its server lies in one."""
         index, servers = self._after(server, us)
-        covers: Bool = (servers[index - 1] == server) & (us < np.append(self.end_us, 0)[index - 1])
-        return covers
+        return (servers[index - 1] == server) & (us < np.append(self.end_us, 0)[index - 1])

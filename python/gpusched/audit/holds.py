@@ -25,16 +25,11 @@ UNTIL_NEVER: Final = -2
 class Ends:
     """What the log and the warnings say of the jobs of the trace.
 
-    Attributes
-    ----------
-    started_us
-        First starts; -1: none.
-    ended_us
-        When jobs finished, were killed, failed or were rejected; ``NEVER_US``: they did not.
-    is_ok
-        Whether they finished, and their exit was ok.
-    stopped_us
-        When a call of an open run cancelled them; ``NEVER_US``: none did.
+    ``started_us``: first starts; -1: none.
+    ``ended_us``: when jobs finished, were killed, failed or were rejected; ``NEVER_US``: they did
+        not.
+    ``is_ok``: whether they finished, and their exit was ok.
+    ``stopped_us``: when a call of an open run cancelled them; ``NEVER_US``: none did.
     """
 
     started_us: Int64
@@ -47,26 +42,15 @@ class Ends:
 class Holds:
     """When jobs joined the queue and were cancelled, microseconds; ``NEVER_US``: they were not.
 
-    Attributes
-    ----------
-    begin_us
-        When they had arrived, and their own eligible time had come.
-    ready_us
-        When their dependencies were met, too.
-    queued_us
-        When they joined the queue: their array had room, too.
-    lost_us
-        When they had arrived, and their dependencies could never be met any more.
-    due_us
-        When a job must be cancelled at the latest, unless it is over.
-    gone_us
-        When a job that did not end in another way was cancelled.
-    over_us
-        When they were over, in whatever way.
-    is_never
-        Whether their dependencies could never be met while they were there.
-    instants_us
-        The instants that this makes besides those of the log.
+    ``begin_us``: when they had arrived, and their own eligible time had come.
+    ``ready_us``: when their dependencies were met, too.
+    ``queued_us``: when they joined the queue: their array had room, too.
+    ``lost_us``: when they had arrived, and their dependencies could never be met any more.
+    ``due_us``: when a job must be cancelled at the latest, unless it is over.
+    ``gone_us``: when a job that did not end in another way was cancelled.
+    ``over_us``: when they were over, in whatever way.
+    ``is_never``: whether their dependencies could never be met while they were there.
+    ``instants_us``: the instants that this makes besides those of the log.
     """
 
     begin_us: Int64
@@ -138,22 +122,17 @@ def _column(columns: Mapping[str, AnyArray], name: str, size: int) -> Int64:
 def _spread(begin: Int64, size: Int64) -> Int64:
     """Return the places of ranges, one after the other."""
     before = np.cumsum(size) - size
-    places: Int64 = np.repeat(begin - before, size) + np.arange(int(size.sum()))
-    return places
+    return np.repeat(begin - before, size) + np.arange(int(size.sum()))
 
 
 @dataclass(frozen=True)
 class Conditions:
     """What jobs wait for: one entry per job and target, and per job that has any.
 
-    Attributes
-    ----------
-    target, kind, delay_us
-        Of each condition.
-    begin, is_any
-        The first condition of each job, and of one more; and whether one of them suffices.
-    owner
-        Jobs with conditions.
+    ``target``, ``kind``, ``delay_us``: of each condition.
+    ``begin``, ``is_any``: the first condition of each job, and of one more; and whether one of them
+        suffices.
+    ``owner``: jobs with conditions.
     """
 
     target: Int64

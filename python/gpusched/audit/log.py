@@ -75,15 +75,9 @@ _BITS: Final = 63
 def sorted_pairs(first: AnyArray, second: AnyArray) -> tuple[Int64, Int64]:
     """Sort pairs by their first number, equal ones by their second.
 
-    Parameters
-    ----------
-    first, second
-        Signed integers of at most 64 bits, equally many.
+    Both columns in that order, int64.
 
-    Returns
-    -------
-    tuple
-        Both columns in that order, int64.
+    ``first``, ``second``: signed integers of at most 64 bits, equally many.
     """
     if len(first) <= FEW:
         order = np.lexsort((second, first))
@@ -124,14 +118,9 @@ _BEFORE, _AFTER = np.array([_LIMITS.min]), np.array([_LIMITS.max])
 class Steps:
     """A step function: its value after each instant at which it changes.
 
-    Attributes
-    ----------
-    before
-        Value before the first instant.
-    us
-        The instants in microseconds, ascending.
-    value
-        Value after each of them.
+    ``before``: value before the first instant.
+    ``us``: the instants in microseconds, ascending.
+    ``value``: value after each of them.
     """
 
     before: int
@@ -161,14 +150,9 @@ class Steps:
 class Moments:
     """The instants at which a job arrived, joined the queue, or got or released GPUs.
 
-    Attributes
-    ----------
-    submit_us, is_late
-        Submit time of each job, and whether it starts at a later instant.
-    start_us, end_us
-        Of each interval.
-    others_us
-        Other instants, in any order.
+    ``submit_us``, ``is_late``: submit time of each job, and whether it starts at a later instant.
+    ``start_us``, ``end_us``: of each interval.
+    ``others_us``: other instants, in any order.
     """
 
     submit_us: Int64
@@ -238,12 +222,8 @@ class Moments:
 class Occupancy:
     """An entry for each server and instant at which its allocation changes, in that order.
 
-    Parameters
-    ----------
-    rows
-        Rows of a log.
-    server_gpus
-        Number of GPUs of each server.
+    ``rows``: rows of a log.
+    ``server_gpus``: number of GPUs of each server.
     """
 
     def __init__(self, rows: Mapping[str, AnyArray], server_gpus: Int64) -> None:
@@ -272,8 +252,7 @@ class Occupancy:
     def free(self) -> Int64:
         """GPUs held after the instant; less if any has two holders."""
         _, _, held, _ = self._changes
-        free: Int64 = self._server_gpus[self.server] - held[self._is_last]
-        return free
+        return self._server_gpus[self.server] - held[self._is_last]
 
     @kept
     def first(self) -> Int64:
@@ -340,16 +319,10 @@ class LoggedRun:
     An *interval* is a stretch of time in which a job holds a set of GPUs; it has one row per
     server in the log.
 
-    Attributes
-    ----------
-    num_jobs
-        Jobs of the trace.
-    columns
-        The log in its given order.
-    has_one_row_each
-        Whether each row has a later job than the one before: then it is sorted.
-    handed_over_us
-        Times of changes of policy, see :meth:`hand_over`.
+    ``num_jobs``: jobs of the trace.
+    ``columns``: the log in its given order.
+    ``has_one_row_each``: whether each row has a later job than the one before: then it is sorted.
+    ``handed_over_us``: times of changes of policy, see :meth:`hand_over`.
     """
 
     trace: Trace
@@ -369,8 +342,7 @@ class LoggedRun:
         columns = self.columns
         if self.is_in_order:
             return np.arange(len(columns["job"]))
-        order: Int64 = np.lexsort((columns["server"], columns["start_us"], columns["job"]))
-        return order
+        return np.lexsort((columns["server"], columns["start_us"], columns["job"]))
 
     def hand_over(self, at_us: Sequence[int]) -> None:
         """Let other policies take over at these times, ascending, each at its instant.
@@ -424,8 +396,7 @@ class LoggedRun:
     def continues(self) -> Bool:
         """Whether each row except the first belongs to the same interval as the one before."""
         job, start_us = self.rows["job"], self.rows["start_us"]
-        continues: Bool = (job[1:] == job[:-1]) & (start_us[1:] == start_us[:-1])
-        return continues
+        return (job[1:] == job[:-1]) & (start_us[1:] == start_us[:-1])
 
     @kept
     def first(self) -> Int64:
@@ -452,8 +423,7 @@ class LoggedRun:
     @kept
     def lasts_us(self) -> Int64:
         """Length of each interval."""
-        lasts_us: Int64 = self.end_us - self.start_us
-        return lasts_us
+        return self.end_us - self.start_us
 
     def _of_intervals(self, name: str) -> Int64:
         column = self.rows[name]
@@ -462,8 +432,7 @@ class LoggedRun:
     @kept
     def resumes(self) -> Bool:
         """Whether each interval except the first is of the same job as the one before."""
-        resumes: Bool = self.job[1:] == self.job[:-1]
-        return resumes
+        return self.job[1:] == self.job[:-1]
 
     @kept
     def opens(self) -> Int64:
@@ -526,8 +495,7 @@ class LoggedRun:
             return np.zeros(len(self.job), np.bool_)
         rows = self.rows
         next_us = self.fails.next_us(rows["server"], rows["start_us"])
-        meets: Bool = np.logical_or.reduceat(next_us == rows["end_us"], self.first)
-        return meets
+        return np.logical_or.reduceat(next_us == rows["end_us"], self.first)
 
     @kept
     def is_resize(self) -> Bool:
@@ -577,8 +545,7 @@ class LoggedRun:
     @kept
     def waits(self) -> Bool:
         """Whether the job of each interval waited for it."""
-        waits: Bool = self.since_us < self.start_us
-        return waits
+        return self.since_us < self.start_us
 
     @kept
     def any_waits(self) -> bool:

@@ -37,15 +37,10 @@ _ROUNDING: Final = 2.0**-50
 class Kinds:
     """Classes of jobs alike in profile, number of GPUs and allowed types, for the reference engine.
 
-    Attributes
-    ----------
-    of_job
-        The class of each job.
-    allowed
-        bool[classes, GPU types]: the allowed types on which the model runs at the job's own number
-        of GPUs, or all allowed ones if it runs on none.
-    can_run
-        Whether each class can run at its own number of GPUs.
+    ``of_job``: the class of each job.
+    ``allowed``: bool[classes, GPU types]: the allowed types on which the model runs at the job's
+        own number of GPUs, or all allowed ones if it runs on none.
+    ``can_run``: whether each class can run at its own number of GPUs.
     """
 
     of_job: Int64
@@ -113,17 +108,11 @@ _known: Memo[Trace, Kinds] = Memo(2)
 class _Places:
     """The intervals of a case with their placement: one value per interval unless noted.
 
-    Attributes
-    ----------
-    alone
-        Service per tick if no link is shared.
-    links
-        Links of the cluster.
-    pair_ring, pair_link, pair_gpus
-        The links of multi-server intervals: pairs in the order of the intervals, with the number of
-        the interval's GPUs behind the link.
-    sent
-        Bytes through the slowest link of a ring in an iteration.
+    ``alone``: service per tick if no link is shared.
+    ``links``: links of the cluster.
+    ``pair_ring``, ``pair_link``, ``pair_gpus``: the links of multi-server intervals: pairs in the
+        order of the intervals, with the number of the interval's GPUs behind the link.
+    ``sent``: bytes through the slowest link of a ring in an iteration.
     """
 
     def __init__(self, case: Case) -> None:
@@ -238,13 +227,9 @@ def check_rates(case: Case, most_shares: int = MOST_SHARES) -> None:
 class _Pace:
     """The speed of jobs in each interval, and which jobs are checked by it.
 
-    Attributes
-    ----------
-    judged
-        bool[num_jobs].
-    done, last_rate, stretches
-        Per interval: service in ticks; service per tick at the end; number of rate changes, plus
-        one.
+    ``judged``: bool[num_jobs].
+    ``done``, ``last_rate``, ``stretches``: per interval: service in ticks; service per tick at the
+        end; number of rate changes, plus one.
     """
 
     judged: Bool
@@ -459,8 +444,7 @@ def _blocks(costs: Int64) -> Iterator[tuple[int, int]]:
 
 def _offsets(counts: Int64) -> Int64:
     """Start of each of some consecutive runs."""
-    begins: Int64 = np.cumsum(counts) - counts
-    return begins
+    return np.cumsum(counts) - counts
 
 
 def _ranges(begins: Int64, counts: Int64) -> Int64:

@@ -41,12 +41,8 @@ def jobs_of(
 ) -> list[Job]:
     """Return some of the jobs of a trace.
 
-    Parameters
-    ----------
-    predicted
-        The column of the trace that policies take for services.
-    precedence
-        Of each job of the trace.
+    ``predicted``: the column of the trace that policies take for services.
+    ``precedence``: of each job of the trace.
     """
     columns: dict[str, list[Any]] = {}
 
@@ -202,14 +198,9 @@ def parts_of(cluster: Cluster) -> list[int]:
 class Links:
     """The links of a cluster: the network card of each server, then the uplink of each domain.
 
-    Attributes
-    ----------
-    bytes_per_s, gpus
-        Bandwidth, and GPUs behind it; the root's uplink is infinite.
-    intra
-        Bandwidth within each server.
-    above
-        Per depth of the tree, the link number of each server's domain; -1: none.
+    ``bytes_per_s``, ``gpus``: bandwidth, and GPUs behind it; the root's uplink is infinite.
+    ``intra``: bandwidth within each server.
+    ``above``: per depth of the tree, the link number of each server's domain; -1: none.
     """
 
     bytes_per_s: Float64

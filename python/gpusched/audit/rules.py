@@ -47,8 +47,7 @@ def _remaining_us(case: Case) -> Int64 | None:
     else:
         left = service + case.rule.overrun_us + case.before(case.added_us) - _attained_us(case)
     truly = np.maximum(left, 1) + (predicted[case.job] - service)
-    remaining: Int64 = np.maximum(truly, 1)
-    return remaining
+    return np.maximum(truly, 1)
 
 
 def _of_job(column: Callable[[Case], AnyArray | None], *, on_fixed: bool = False) -> Key:
@@ -162,8 +161,7 @@ def _equal_parts(given: Given) -> Share:
         bytes_per_s: Float64, rings: Int64 | int, own: Int64 | int, behind: Int64 | int
     ) -> Float64:
         crowd = np.maximum(1.0, scaling * rings)
-        part: Float64 = bytes_per_s / (crowd + degradation * (crowd - 1.0))
-        return part
+        return bytes_per_s / (crowd + degradation * (crowd - 1.0))
 
     return share
 
@@ -180,20 +178,13 @@ SHARES: Final[dict[str, Callable[[Given], Share]]] = {
 class AdmissionRule:
     """Admission decisions of a policy about jobs with deadlines.
 
-    Attributes
-    ----------
-    admitted, turned_down
-        The possible reasons.
-    is_priced
-        Whether jobs have a cost; otherwise costs and payoffs are 0.
-    slot_s
-        Slot length of decisions and windows, by default; 0: decisions when jobs arrive, start or
-        end; negative: at any time.
-    slotted_by
-        A parameter and the value that turns slots on.
-    names_window
-        Reasons that come with a scarcest type and a window; None: each job has a window from its
-        decision to its deadline.
+    ``admitted``, ``turned_down``: the possible reasons.
+    ``is_priced``: whether jobs have a cost; otherwise costs and payoffs are 0.
+    ``slot_s``: slot length of decisions and windows, by default; 0: decisions when jobs arrive,
+        start or end; negative: at any time.
+    ``slotted_by``: a parameter and the value that turns slots on.
+    ``names_window``: reasons that come with a scarcest type and a window; None: each job has a
+        window from its decision to its deadline.
     """
 
     admitted: frozenset[str]
@@ -239,12 +230,8 @@ ADMISSIONS: Final = {
 class Saying:
     """A possible warning of a policy.
 
-    Attributes
-    ----------
-    text
-        A regular expression, or the exact text if it ``is_due``.
-    is_due
-        Whether it must be given; otherwise the log does not show it.
+    ``text``: a regular expression, or the exact text if it ``is_due``.
+    ``is_due``: whether it must be given; otherwise the log does not show it.
     """
 
     text: str

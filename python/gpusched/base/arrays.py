@@ -30,17 +30,14 @@ def read_only(values: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
         return view
     # The flag of an array can be set again if its owner is writable. A view of a read-only buffer
     # is its own owner.
-    lent: npt.NDArray[_Scalar] = np.asarray(array.data.toreadonly())
-    return lent
+    return np.asarray(array.data.toreadonly())
 
 
 def freeze_columns(columns: Any, *, is_own: bool = False) -> None:
     """Make every array field of a frozen data class read-only.
 
-    Parameters
-    ----------
-    is_own
-        Whether the arrays were made for it. If not, writable ones may be shared and are copied.
+    ``is_own``: whether the arrays were made for it. If not, writable ones may be shared and are
+        copied.
     """
     for column in dataclasses.fields(columns):
         value = getattr(columns, column.name)
@@ -49,18 +46,19 @@ def freeze_columns(columns: Any, *, is_own: bool = False) -> None:
             object.__setattr__(columns, column.name, read_only(own))
 
 
+class FrozenColumns:
+    """A frozen data class whose arrays were made for it; they become read-only."""
+
+    def __post_init__(self) -> None:
+        freeze_columns(self, is_own=True)
+
+
 def numbered(values: AnyArray) -> tuple[Int64, Int64]:
     """Number the distinct values from 0 on.
 
-    Parameters
-    ----------
-    values
-        Integers of at most 64 bits with a sign.
+    The distinct values, ascending, and the number of each of ``values`` among them.
 
-    Returns
-    -------
-    tuple
-        The distinct values, ascending, and the number of each of ``values`` among them.
+    ``values``: integers of at most 64 bits with a sign.
     """
     if len(values) == 0:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
@@ -79,10 +77,7 @@ def numbered(values: AnyArray) -> tuple[Int64, Int64]:
 def exact_dot(weights: Int64, values: Int64) -> int:
     """Sum the products without overflow or rounding.
 
-    Parameters
-    ----------
-    weights, values
-        0 or more; the sum of the weights is below 2**46.
+    ``weights``, ``values``: 0 or more; the sum of the weights is below 2**46.
     """
     if float(np.dot(weights.astype(np.float64), values.astype(np.float64))) < 2.0**62:
         return int(np.dot(weights, values))

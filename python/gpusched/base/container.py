@@ -48,12 +48,8 @@ _ALIGNMENT: Final = 64  # of the data of each array in the file
 class Kind(NamedTuple):
     """The format of a file, and its layout, which increases when older versions cannot read it.
 
-    Attributes
-    ----------
-    format
-        Such as ``"gpusched-result"``.
-    layout
-        The only layout that is written and read.
+    ``format``: such as ``"gpusched-result"``.
+    ``layout``: the only layout that is written and read.
     """
 
     format: str
@@ -87,12 +83,8 @@ def write(
 ) -> None:
     """Write a file atomically.
 
-    Parameters
-    ----------
-    header
-        JSON text.
-    arrays
-        Numbers, booleans or text by name: lower case letters, digits, ``_`` and ``.``.
+    ``header``: JSON text.
+    ``arrays``: numbers, booleans or text by name: lower case letters, digits, ``_`` and ``.``.
     """
     write_bytes(path, _parts(kind, _members_of(header, arrays)))
 
@@ -114,17 +106,7 @@ def read(
 ) -> tuple[bytes, dict[str, AnyArray]]:
     """Read the header and the read-only arrays; check everything before decoding.
 
-    Parameters
-    ----------
-    max_bytes
-        Largest size of the file; default: :data:`gpusched.base.files.MAX_BYTES`.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    ValueError
-        If the file is not one of :func:`write` of this kind; the message names the member.
+    ``max_bytes``: largest size of the file; default: :data:`gpusched.base.files.MAX_BYTES`.
     """
     return decode(read_bytes(path, max_bytes=max_bytes), kind)
 
@@ -157,10 +139,7 @@ def decode(data: bytes, kind: Kind) -> tuple[bytes, dict[str, AnyArray]]:
 class _Archive:
     """A zip file under construction, determined by names, types, shapes and contents.
 
-    Attributes
-    ----------
-    end
-        Offset of the next entry.
+    ``end``: offset of the next entry.
     """
 
     def __init__(self) -> None:

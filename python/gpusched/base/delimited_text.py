@@ -6,19 +6,16 @@ import csv
 import io
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 import numpy as np
 
 from gpusched.base.arrays import Int64
 from gpusched.base.files import MAX_COLUMNS
+from gpusched.base.libraries import polars
 from gpusched.base.rejects import Screen
 from gpusched.base.source import Source
-
-if TYPE_CHECKING:
-    import polars
-
 
 _UNUSED: Final = "\x01"
 """A separator that never occurs, to read whole lines as one column."""
@@ -29,14 +26,9 @@ _SMALL: Final = 4096
 class Table(msgspec.Struct, frozen=True):
     """Columns of text.
 
-    Attributes
-    ----------
-    source
-        The file.
-    columns
-        Text of each column, as in the file.
-    lines
-        int64: physical line of each row; 1 is the file's first line.
+    ``source``: the file.
+    ``columns``: text of each column, as in the file.
+    ``lines``: int64: physical line of each row; 1 is the file's first line.
     """
 
     source: Source
@@ -57,18 +49,8 @@ def read_table(
 ) -> Table:
     """Read delimited text.
 
-    Parameters
-    ----------
-    required
-        Required columns.
-    header
-        Column names of a file without a header line.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing or named twice, there are no rows, a row has too few or too many
-        fields, a quote is not closed, or the text is not UTF-8; the message names file and line.
+    ``required``: required columns.
+    ``header``: column names of a file without a header line.
     """
     names = list(header) if header is not None else _names(source, separator)
     for name in required:
@@ -87,15 +69,7 @@ def read_table(
 
 
 def read_spaced(source: Source, names: Sequence[str], *, comment: str) -> Table:
-    """Read blank-separated columns; skip empty lines and those that begin with ``comment``.
-
-    Raises
-    ------
-    ValueError
-        If a row has too few or too many fields, or there are no rows.
-    """
-    import polars
-
+    """Read blank-separated columns; skip empty lines and those that begin with ``comment``."""
     every = polars.Series(source.text.split("\n")).str.strip_chars()
     is_row = (every != "") & ~every.str.starts_with(comment)
     lines = is_row.arg_true().to_numpy().astype(np.int64) + 1
@@ -127,8 +101,6 @@ def _names(source: Source, separator: str) -> list[str]:
 
 def _read_lines(source: Source, names: list[str], separator: str, first_row: int) -> Table | None:
     """Read text with one row per line natively; None for other text."""
-    import polars
-
     data = source.text.rstrip("\n").encode()
     if not data:
         return Table(source, {}, np.empty(0, dtype=np.int64))
@@ -163,8 +135,6 @@ def _columns(
     *,
     quote: str | None,
 ) -> dict[str, polars.Series]:
-    import polars
-
     frame = polars.read_csv(
         data,
         has_header=False,
@@ -188,8 +158,6 @@ def _check_fields(source: Source, names: Sequence[str], lines: Int64, num_fields
 
 def _read_records(source: Source, names: list[str], separator: str, first_row: int) -> Table:
     """Read any delimited text, record by record; a quoted field may span lines."""
-    import polars
-
     text = io.StringIO(source.text, newline="\n")
     reader = csv.reader(text, delimiter=separator, strict=True)
     rows: list[list[str]] = []

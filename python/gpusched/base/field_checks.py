@@ -43,13 +43,7 @@ def is_missing(value: Any) -> bool:
 
 
 def entries(what: str, values: Any, expected: str) -> list[Any]:
-    """Return the entries of a column as Python values; missing ones are unchanged.
-
-    Raises
-    ------
-    TypeError
-        If ``values`` is not a column; the message names it and what was ``expected``.
-    """
+    """Return the entries of a column as Python values; missing ones are unchanged."""
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise TypeError(f"{what} must hold {expected}, not {values!r}")
     for method in ("to_pylist", "to_list", "tolist"):  # Arrow, Polars and pandas, NumPy
@@ -65,15 +59,7 @@ def entries(what: str, values: Any, expected: str) -> list[Any]:
 
 
 def real_numbers(what: str, values: Any) -> AnyArray:
-    """Return integers or floats as an array of any shape, NaN where one is missing.
-
-    Raises
-    ------
-    TypeError
-        If they are anything else: complex numbers, booleans, text, dates, decimals, objects.
-    ValueError
-        If the rows differ in length.
-    """
+    """Return integers or floats as an array of any shape, NaN where one is missing."""
     array = plain_array(what, values)
     if array.dtype.kind not in "iuf":
         raise TypeError(f"{what} must hold integers or floats, not {kind_name(array, values)}")
@@ -91,20 +77,11 @@ def unmasked(what: str, values: Any) -> Float64:
     if missing is not None and missing.any():
         first = np.argwhere(missing)[0].tolist()
         raise ValueError(f"{what}[{', '.join(map(str, first))}]: is masked")
-    made: Float64 = np.require(array, np.float64, "C")
-    return made
+    return np.require(array, np.float64, "C")
 
 
 def plain_array(what: str, values: Any) -> AnyArray:
-    """Return an array of any type; missing numbers are NaN, durations NaT.
-
-    Raises
-    ------
-    TypeError
-        If booleans are mixed with numbers.
-    ValueError
-        If rows are of different lengths.
-    """
+    """Return an array of any type; missing numbers are NaN, durations NaT."""
     values = _unpacked(values)
     if isinstance(values, list | tuple):
         types = set(map(type, values))
@@ -145,8 +122,7 @@ def kind_name(array: AnyArray, values: Any) -> str:
 def masked_rows(values: Any) -> Bool | None:
     """Return which entries are masked, None if none can be."""
     if isinstance(values, np.ma.MaskedArray):
-        mask: Bool = np.ma.getmaskarray(values)
-        return mask
+        return np.ma.getmaskarray(values)
     return None
 
 
@@ -249,15 +225,7 @@ def check_distinct(field: str, names: Sequence[str], where: str = "") -> None:
 
 
 def numbered(column: str, values: Any, names: Sequence[str], num_rows: int) -> Int32:
-    """Convert a column of ``names``, or of indices into them, to indices.
-
-    Raises
-    ------
-    TypeError
-        If the column holds neither text nor integers.
-    ValueError
-        If it has another length, or an entry is not a name or index; the message names the row.
-    """
+    """Convert a column of ``names``, or of indices into them, to indices."""
     array = plain_array(f"column {column!r}", values)
     if array.shape != (num_rows,):
         raise ValueError(f"column {column!r} has shape {array.shape}, not ({num_rows},)")

@@ -45,17 +45,8 @@ def naming(path: object, what: str = "") -> Iterator[None]:
     Errors of damaged input become a ValueError; a TypeError (an argument, or a typed column) stays
     one. The message is one line.
 
-    Parameters
-    ----------
-    path
-        The file, or its name in messages.
-    what
-        What the file should have been, appended to the name.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If the contents are invalid.
+    ``path``: the file, or its name in messages.
+    ``what``: what the file should have been, appended to the name.
     """
     name = os.fsdecode(path) if isinstance(path, bytes | os.PathLike) else str(path)
     where = f"{name}: {what}" if what else name
@@ -114,17 +105,7 @@ def in_a_line(message: str) -> str:
 
 
 def read_bytes(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> bytes:
-    """Return all bytes of a file, a pipe or a device.
-
-    Raises
-    ------
-    OSError
-        If it cannot be read.
-    ValueError
-        If there are more than ``max_bytes``; the file is then not read.
-    NoRoomError
-        If it does not fit into memory; the file is then not read.
-    """
+    """Return all bytes of a file, a pipe or a device."""
     limit = checked_limit(max_bytes)
     with open(path, "rb") as file:
         status = os.fstat(file.fileno())
@@ -143,23 +124,14 @@ def read_bytes(path: str | os.PathLike[str], *, max_bytes: int | None = None) ->
 def check_room(path: object, num_bytes: int) -> None:
     """Warn if reading a file takes more than half of the available memory.
 
-    Raises
-    ------
-    NoRoomError
-        If it takes more than is available.
+    Raises NoRoomError if it takes more than is available.
     """
     remedy = "read a part of it, add memory, or end other programs"
     warn(check_fits(num_bytes, f"{path}: to read it needs", remedy), stacklevel=2)
 
 
 def read_stream(file: IO[Any], name: object, *, max_bytes: int | None = None) -> bytes:
-    """Return the rest of an open file; text as UTF-8.
-
-    Raises
-    ------
-    ValueError
-        If there are more than ``max_bytes``.
-    """
+    """Return the rest of an open file; text as UTF-8."""
     limit = checked_limit(max_bytes)
 
     def pieces() -> Iterator[bytes]:
@@ -206,10 +178,7 @@ def too_long(path: object, num_bytes: int | None, limit: int) -> ValueError:
 def checked_limit(max_bytes: int | None) -> int:
     """Return a limit, the default one for None.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If it is not a positive integer.
+    Raises TypeError, ValueError if it is not a positive integer.
     """
     if max_bytes is None:
         return MAX_BYTES
@@ -228,13 +197,7 @@ _EDGES: Final = re.compile(r"[=,\n]")
 
 
 def decode_toml(text: str | bytes, type: type[Decoded]) -> Decoded:
-    """Decode TOML strictly.
-
-    Raises
-    ------
-    msgspec.MsgspecError, ValueError
-        If it is not TOML, not of this type, or a key has more than :data:`MAX_PARTS` parts.
-    """
+    """Decode TOML strictly."""
     if isinstance(text, bytes):
         text = text.decode("utf-8")
     if text.count(".") > MAX_PARTS:

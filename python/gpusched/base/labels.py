@@ -10,6 +10,7 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray, Int32, Int64, read_only
 from gpusched.base.field_checks import is_missing
+from gpusched.base.libraries import polars
 
 STATUSES: Final = ("ok", "failed", "killed", "unknown")
 """Final status of a job in its source."""
@@ -92,8 +93,6 @@ class Labels:
 
 def _of_series(values: Any) -> Labels:
     """Number the texts of a Polars column without a Python object for each."""
-    import polars
-
     if values.dtype != polars.String:
         return Labels.of(values.to_list())
     given = values.fill_null("")

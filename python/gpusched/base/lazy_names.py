@@ -21,14 +21,9 @@ def lazy_names(
 ) -> _Surface:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package.
 
-    Parameters
-    ----------
-    package
-        Its dotted name.
-    homes
-        The module of each public name, below ``gpusched``.
-    submodules
-        Public submodules, loaded on first use and not in ``__all__``.
+    ``package``: its dotted name.
+    ``homes``: the module of each public name, below ``gpusched``.
+    ``submodules``: public submodules, loaded on first use and not in ``__all__``.
     """
     names, rooms = sorted(homes), frozenset(submodules)
 

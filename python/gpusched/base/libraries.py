@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 
 class LazyModule:
@@ -20,6 +20,14 @@ class LazyModule:
         return getattr(import_module(self._name), name)
 
 
+if TYPE_CHECKING:
+    import altair as altair
+    import polars as polars
+else:
+    altair = LazyModule("altair")
+    polars = LazyModule("polars")
+
+
 def is_installed(module: str) -> bool:
     """Return whether a library can be imported, without loading it."""
     return find_spec(module) is not None
@@ -28,19 +36,11 @@ def is_installed(module: str) -> bool:
 def need(module: str, user: str, package: str) -> None:
     """Check that a library is installed.
 
-    Parameters
-    ----------
-    module
-        Its name in Python.
-    user
-        What needs it, for the message.
-    package
-        What to install: a package, or an extra such as ``gpusched-core[plot]``.
+    Raises ImportError if it is not installed; the message names it, and what to install.
 
-    Raises
-    ------
-    ImportError
-        If it is not installed; the message names it, and what to install.
+    ``module``: its name in Python.
+    ``user``: what needs it, for the message.
+    ``package``: what to install: a package, or an extra such as ``gpusched-core[plot]``.
     """
     if not is_installed(module):
         package = f'"{package}"' if "[" in package else package  # quoted for shells

@@ -14,10 +14,7 @@ _Value = TypeVar("_Value")
 class Memo(Generic[_Owner, _Value]):
     """Cached values by an object, held weakly and compared by identity, and by a key.
 
-    Parameters
-    ----------
-    most
-        Most values per object; the oldest are dropped first.
+    ``most``: most values per object; the oldest are dropped first.
     """
 
     def __init__(self, most: int) -> None:

@@ -44,15 +44,10 @@ def available() -> Available | None:
 def check_fits(needed: int, what: str, remedy: str) -> list[str]:
     """Warn if ``what``, such as ``"it needs"``, takes more than half of the available memory.
 
-    Returns
-    -------
-    list of str
-        A sentence, or nothing.
+    A sentence, or nothing.
 
-    Raises
-    ------
-    NoRoomError
-        If it takes more than is available; the message has both values and the ``remedy``.
+    Raises NoRoomError if it takes more than is available; the message has both values and the
+    ``remedy``.
     """
     if needed < LEAST_LOOKED_UP:
         return []

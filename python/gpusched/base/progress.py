@@ -51,13 +51,9 @@ def watched(
 ) -> Iterator[OnProgress | None]:
     """Provide the callback that shows or passes on the progress of a call.
 
-    Parameters
-    ----------
-    progress
-        The user's argument: a function, or whether to show a bar. A bar needs a terminal or a
-        notebook.
-    label, what
-        The activity, and the counted unit, such as ``runs``.
+    ``progress``: the user's argument: a function, or whether to show a bar. A bar needs a terminal
+        or a notebook.
+    ``label``, ``what``: the activity, and the counted unit, such as ``runs``.
     """
     if not isinstance(progress, bool):
         yield progress
@@ -92,10 +88,7 @@ class NotebookBar:
 
     Text is shown if HTML cannot be, as in a console or the text of a saved notebook.
 
-    Parameters
-    ----------
-    display
-        The module ``IPython.display``.
+    ``display``: the module ``IPython.display``.
     """
 
     def __init__(self, display: Any, label: str, what: str) -> None:

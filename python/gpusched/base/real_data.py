@@ -20,14 +20,9 @@ VARIABLE: Final = "GPUSCHED_DATA"
 class Published:
     """A published data set.
 
-    Attributes
-    ----------
-    contents
-        Description of the data.
-    source
-        The publication, and the authors' location of the data.
-    files
-        Layout of its folder.
+    ``contents``: description of the data.
+    ``source``: the publication, and the authors' location of the data.
+    ``files``: layout of its folder.
     """
 
     contents: str
@@ -87,13 +82,7 @@ def data_folder() -> Path | None:
 
 @contextmanager
 def data_at(folder: str | os.PathLike[str] | None) -> Iterator[None]:
-    """Use this folder of real data, also in new processes; None: no change.
-
-    Raises
-    ------
-    ValueError
-        If there is no such folder.
-    """
+    """Use this folder of real data, also in new processes; None: no change."""
     if folder is None:
         yield
         return
@@ -120,18 +109,11 @@ def find_data(name: str) -> Path | None:
 def need_data(name: str, user: str) -> Path:
     """Return a file or folder of the real data.
 
-    Parameters
-    ----------
-    name
-        As for :func:`find_data`; begins with one of :data:`PUBLISHED`.
-    user
-        What needs it, for the message.
+    Raises ValueError if it is missing; the message has its contents, source and layout, and how to
+    name the folder.
 
-    Raises
-    ------
-    ValueError
-        If it is missing; the message has its contents, source and layout, and how to name the
-        folder.
+    ``name``: as for :func:`find_data`; begins with one of :data:`PUBLISHED`.
+    ``user``: what needs it, for the message.
     """
     path = find_data(name)
     if path is not None:

@@ -100,15 +100,10 @@ _FORBIDDEN = set(":,= \t\n")
 class Registry(Generic[Entry]):
     """Entries of one kind with unique names.
 
-    Parameters
-    ----------
-    kind
-        Noun for an entry in messages: ``"metric"``.
-    home
-        Dotted name of the module, or of the folder of modules, with the built-in entries, imported
-        before the first lookup and before others are added; None: there are none.
-    order
-        Sort key of entries; default: their names.
+    ``kind``: noun for an entry in messages: ``"metric"``.
+    ``home``: dotted name of the module, or of the folder of modules, with the built-in entries,
+        imported before the first lookup and before others are added; None: there are none.
+    ``order``: sort key of entries; default: their names.
     """
 
     def __init__(
@@ -131,15 +126,7 @@ class Registry(Generic[Entry]):
     def add(self, name: str, entry: Entry, *, taken: Iterable[str] = ()) -> None:
         """Add ``entry`` as ``name``.
 
-        Parameters
-        ----------
-        taken
-            Further names that are taken, outside this registry.
-
-        Raises
-        ------
-        ValueError
-            If the name is taken or invalid. TypeError if it is not a text.
+        ``taken``: further names that are taken, outside this registry.
         """
         self.check_name(name, taken=taken)
         with self._lock:
@@ -204,13 +191,7 @@ class Registry(Generic[Entry]):
         self._version += 1
 
     def find(self, name: str) -> Entry:
-        """Return the entry ``name``; plug-in packages are loaded only if it is missing.
-
-        Raises
-        ------
-        ValueError
-            If the name is unknown; the message suggests the nearest.
-        """
+        """Return the entry ``name``; plug-in packages are loaded only if it is missing."""
         known = self.own()
         if name not in known:
             known = self.all()
@@ -241,10 +222,7 @@ class Registry(Generic[Entry]):
 def told(kind: str, name: str, **texts: str) -> None:
     """Raise if a text of an entry is missing.
 
-    Raises
-    ------
-    ValueError
-        If one of ``texts`` is empty. TypeError if it is not a text.
+    Raises ValueError if one of ``texts`` is empty. TypeError if it is not a text.
     """
     for field, text in texts.items():
         if not isinstance(text, str):
@@ -256,10 +234,7 @@ def told(kind: str, name: str, **texts: str) -> None:
 def among(kind: str, name: str, field: str, value: Any, allowed: Iterable[str]) -> None:
     """Raise if a field is not one of the ``allowed`` texts.
 
-    Raises
-    ------
-    ValueError
-        If it is not; the message suggests the nearest.
+    Raises ValueError if it is not; the message suggests the nearest.
     """
     known = list(allowed)
     if value not in known:

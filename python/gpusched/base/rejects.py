@@ -76,21 +76,11 @@ class _Indexable(Protocol):
 class Screen:
     """Validates the rows of one input rule by rule, and records the first broken rule.
 
-    Parameters
-    ----------
-    source
-        Name of the input in messages: a path, or ``"columns"``.
-    rows
-        int64[n]: line or row number of each row.
-    unit
-        ``"line"`` or ``"row"``.
-
-    Attributes
-    ----------
-    is_aware
-        For each column of wall-clock times, whether they have a zone.
-    may_be_empty
-        Whether all rows may be rejected.
+    ``source``: name of the input in messages: a path, or ``"columns"``.
+    ``rows``: int64[n]: line or row number of each row.
+    ``unit``: ``"line"`` or ``"row"``.
+    ``is_aware``: for each column of wall-clock times, whether they have a zone.
+    ``may_be_empty``: whether all rows may be rejected.
     """
 
     def __init__(self, source: str | os.PathLike[str], rows: Int64, unit: str = "row") -> None:
@@ -136,13 +126,7 @@ class Screen:
         return where if column is None else f"{where}, column {self.label(column)!r}"
 
     def finish(self, on_bad: OnBad) -> Rejects:
-        """Raise for the first bad row, or return the counts.
-
-        Raises
-        ------
-        ValueError
-            If ``on_bad`` is ``"error"`` and a row is bad, or if all rows are bad and one is needed.
-        """
+        """Raise for the first bad row, or return the counts."""
         if on_bad not in ("error", "reject"):
             raise ValueError(f'on_bad: {on_bad!r} must be "error" or "reject"')
         if on_bad == "error" and self._reasons:

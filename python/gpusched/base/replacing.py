@@ -27,11 +27,6 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     ``NAME.XXXXXXXX.tmp`` with random digits, so concurrent writers do not collide and the last one
     wins; only a killed writer leaves it behind. For a link the target is replaced; pipes and
     devices are written to directly.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written; ``filename`` is ``path``, and nothing was changed.
     """
     with _naming(path):
         target, mode = _target_of(path)
@@ -73,15 +68,9 @@ def refuse_inputs(
 ) -> None:
     """Raise if a target is an input file, also under another name.
 
-    Parameters
-    ----------
-    inputs
-        Input files by role; None for a missing one.
+    Raises ValueError if a target is one of them; the message names both.
 
-    Raises
-    ------
-    ValueError
-        If a target is one of them; the message names both.
+    ``inputs``: input files by role; None for a missing one.
     """
     for target in targets:
         for what, path in inputs.items():
@@ -96,10 +85,7 @@ def refuse_inputs(
 def check_folder(folder: str | os.PathLike[str], names: Iterable[str] = ()) -> None:
     """Make ``folder``, and check that files ``names`` can be written there.
 
-    Raises
-    ------
-    OSError
-        If they cannot; ``filename`` is the folder, or the conflicting file.
+    Raises OSError if they cannot; ``filename`` is the folder, or the conflicting file.
     """
     Path(folder).mkdir(parents=True, exist_ok=True)
     if not os.access(folder, os.W_OK | os.X_OK):
@@ -111,10 +97,7 @@ def check_folder(folder: str | os.PathLike[str], names: Iterable[str] = ()) -> N
 def check_target(path: str | os.PathLike[str]) -> None:
     """Check, before hours of work, that ``path`` can be written.
 
-    Raises
-    ------
-    OSError
-        If it cannot; ``filename`` is ``path``.
+    Raises OSError if it cannot; ``filename`` is ``path``.
     """
     with _naming(path):
         target, mode = _target_of(path)

@@ -42,21 +42,11 @@ AnyFile = str | os.PathLike[str] | IO[Any]
 class Source:
     """A file, unpacked if necessary, or an object that can be read like one.
 
-    Parameters
-    ----------
-    file
-        A path, opened on first use, so ``OSError`` comes from there; or an open file, such as
+    ``file``: a path, opened on first use, so ``OSError`` comes from there; or an open file, such as
         ``sys.stdin.buffer``, which is then read to its end.
-    max_bytes
-        Largest size of the file, also unpacked; default: see
+    ``max_bytes``: largest size of the file, also unpacked; default: see
         :func:`gpusched.base.files.unpacked_limit`.
-    member
-        File of a zip or tar archive to read; needed if it holds several.
-
-    Raises
-    ------
-    TypeError
-        If ``file`` is neither.
+    ``member``: file of a zip or tar archive to read; needed if it holds several.
     """
 
     def __init__(
@@ -97,17 +87,7 @@ class Source:
 
     @cached_property
     def data(self) -> bytes:
-        """All bytes.
-
-        Raises
-        ------
-        ImportError
-            If it is packed with zstd, and no library can unpack it.
-        ValueError
-            If the file is empty, damaged or too long, or an archive of several files.
-        NoRoomError
-            If it does not fit into memory.
-        """
+        """All bytes."""
         if self._file is None:
             data = read_bytes(self.path, max_bytes=self.max_bytes)
         else:
@@ -123,15 +103,7 @@ class Source:
 
     @cached_property
     def text(self) -> str:
-        """All text, line ends as line feeds and without a byte order mark.
-
-        Raises
-        ------
-        ValueError
-            If it is not UTF-8 text; the message names the line.
-        NoRoomError
-            If it cannot fit into memory.
-        """
+        """All text, line ends as line feeds and without a byte order mark."""
         check_room(self, len(self.data))  # in addition to the bytes
         try:
             text = self.data.decode("utf-8-sig")
@@ -211,27 +183,12 @@ def unpack(
 ) -> tuple[bytes, str | None]:
     """Unpack gzip, zstd, bz2, xz, zip and tar, also nested; return other data unchanged.
 
-    Parameters
-    ----------
-    path
-        The file, for messages.
-    max_bytes
-        Largest unpacked size at any point; default: that of
+    The bytes, and the name of the member, if any.
+
+    ``path``: the file, for messages.
+    ``max_bytes``: largest unpacked size at any point; default: that of
         :func:`gpusched.base.files.unpacked_limit`.
-    member
-        File of an archive to read; needed if it holds several.
-
-    Returns
-    -------
-    tuple
-        The bytes, and the name of the member, if any.
-
-    Raises
-    ------
-    ImportError
-        If it is zstd and no library can unpack it; the message names the extra.
-    ValueError
-        If it is damaged, too long, or an archive of several files, or has no such member.
+    ``member``: file of an archive to read; needed if it holds several.
     """
     data, taken = packed, None
     limit = unpacked_limit(len(packed), max_bytes)

@@ -24,12 +24,9 @@ def nearest(name: str, known: Sequence[str]) -> str:
 class HintedError(ValueError):
     """An error with separate hints for the Python API and the command line.
 
-    Parameters
-    ----------
-    what
-        The problem.
-    in_python, at_command
-        The fix, appended to it: ``" (columns={'gpus': ...})"``, ``" (--column gpus=...)"``.
+    ``what``: the problem.
+    ``in_python``, ``at_command``: the fix, appended to it: ``" (columns={'gpus': ...})"``, ``"
+        (--column gpus=...)"``.
     """
 
     def __init__(self, what: str, in_python: str, at_command: str) -> None:
@@ -57,10 +54,7 @@ _STEP: Final = re.compile(r"\.(\w+)|\[")
 def with_nearest_field(told: str, kind: type) -> str:
     """Return a message of msgspec, with path and nearest name for an unknown field.
 
-    Parameters
-    ----------
-    kind
-        The decoded type.
+    ``kind``: the decoded type.
     """
     found = _UNKNOWN.fullmatch(told)
     if found is None:
@@ -81,8 +75,7 @@ def _fields_at(kind: type, path: str) -> list[str]:
 
 
 def _members(kind: inspect.Type) -> tuple[inspect.Type, ...]:
-    types: tuple[inspect.Type, ...] = getattr(kind, "types", (kind,))  # of a union
-    return types
+    return getattr(kind, "types", (kind,))  # of a union
 
 
 def _inner(kind: Any, step: str) -> Iterator[inspect.Type]:

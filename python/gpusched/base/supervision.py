@@ -75,8 +75,7 @@ class StopScope:
 
 def scope_here() -> StopScope | None:
     """Return the scope that this thread is in."""
-    scope: StopScope | None = getattr(_here, "scope", None)
-    return scope
+    return getattr(_here, "scope", None)
 
 
 class Cancelled(Exception):
@@ -142,28 +141,18 @@ def supervised(
 ) -> _Outcome:
     """Run with handling of Ctrl-C, stop and progress.
 
-    Parameters
-    ----------
-    run
-        Native code that polls ``control`` often.
-    progress
-        Called with a :class:`~gpusched.base.progress.Progress` about ten times a second, and once
-        at the end.
-    stop
-        Ends the run when set. If already set, nothing runs; if set near the end, or by the last
-        call of ``progress``, the outcome is discarded.
-    total, unit
-        Amount of work, and its unit.
-    is_native
-        Whether ``run`` neither calls Python nor holds the GIL, and polls in the calling thread; it
-        then needs no other thread.
+    Raises Cancelled if ``stop`` was set before this returns.
 
-    Raises
-    ------
-    Cancelled
-        If ``stop`` was set before this returns.
-    KeyboardInterrupt
-        On Ctrl-C, once the run has stopped.
+    Raises KeyboardInterrupt on Ctrl-C, once the run has stopped.
+
+    ``run``: native code that polls ``control`` often.
+    ``progress``: called with a :class:`~gpusched.base.progress.Progress` about ten times a second,
+        and once at the end.
+    ``stop``: ends the run when set. If already set, nothing runs; if set near the end, or by the
+        last call of ``progress``, the outcome is discarded.
+    ``total``, ``unit``: amount of work, and its unit.
+    ``is_native``: whether ``run`` neither calls Python nor holds the GIL, and polls in the calling
+        thread; it then needs no other thread.
     """
     progress = checked(progress)
     if is_asked(stop):
@@ -237,10 +226,7 @@ def _listening(run: Callable[[], _Outcome], control: _core.RunControl) -> _Outco
 def listen() -> None:
     """Check for cancellation during a long decision of a policy.
 
-    Raises
-    ------
-    gpusched._core.Stopped
-        If the run was cancelled.
+    Raises gpusched._core.Stopped if the run was cancelled.
     """
     control = getattr(_supervised, "control", None)
     if control is not None:
@@ -250,17 +236,12 @@ def listen() -> None:
 def attended(run: Callable[[], _Outcome]) -> _Outcome:
     """Run an uninterruptible call, such as a library's solver, with prompt cancellation.
 
-    Parameters
-    ----------
-    run
-        Call that releases the GIL and ends in finite time; after a stop its result is discarded.
+    Raises KeyboardInterrupt on Ctrl-C, at once, in the main thread.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        On Ctrl-C, at once, in the main thread.
-    gpusched._core.Stopped
-        In a policy of a cancelled run, within a tenth of a second.
+    Raises gpusched._core.Stopped in a policy of a cancelled run, within a tenth of a second.
+
+    ``run``: call that releases the GIL and ends in finite time; after a stop its result is
+        discarded.
     """
     control = getattr(_supervised, "control", None)
     if control is None and threading.current_thread() is not threading.main_thread():

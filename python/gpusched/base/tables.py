@@ -37,23 +37,15 @@ _LATEX: Final = {
 class Column(msgspec.Struct, frozen=True):
     """A column, numeric by default.
 
-    Attributes
-    ----------
-    name
-        Its heading.
-    kind, sign
-        Format of its values, see :func:`gpusched.base.wording.written`.
-    key
-        Its name for programs, with the unit of the values: ``mean_jct_s``. For limits, two names
-        separated by a comma. Empty: the heading.
-    short
-        Heading in a terminal, with ``|`` for line breaks.
-    is_highest_first
-        Whether sorting puts the highest values first.
-    is_text
-        Whether values are texts, aligned to the left; numbers are aligned to the right.
-    is_unbroken, fills
-        In a terminal: whether texts are never broken, and whether it takes the remaining width.
+    ``name``: its heading.
+    ``kind``, ``sign``: format of its values, see :func:`gpusched.base.wording.written`.
+    ``key``: its name for programs, with the unit of the values: ``mean_jct_s``. For limits, two
+        names separated by a comma. Empty: the heading.
+    ``short``: heading in a terminal, with ``|`` for line breaks.
+    ``is_highest_first``: whether sorting puts the highest values first.
+    ``is_text``: whether values are texts, aligned to the left; numbers are aligned to the right.
+    ``is_unbroken``, ``fills``: in a terminal: whether texts are never broken, and whether it takes
+        the remaining width.
     """
 
     name: str
@@ -153,13 +145,7 @@ class Table(msgspec.Struct, frozen=True):
         return table(self.title, columns, rows, self.notes)
 
     def sorted_by(self, key: str) -> Table:
-        """Sort the rows by a column, best first and undefined values last.
-
-        Raises
-        ------
-        ValueError
-            If no column has this key.
-        """
+        """Sort the rows by a column, best first and undefined values last."""
         at = [column.keys[0] for column in self.columns].index(key)
         column = self.columns[at]
 
@@ -284,13 +270,7 @@ def table(
     rows: Iterable[Sequence[Value | Cell]],
     notes: Iterable[str] = (),
 ) -> Table:
-    """Build a table; among plain column names, the first is text, the others are numeric.
-
-    Raises
-    ------
-    ValueError
-        If a row differs in length from the headings.
-    """
+    """Build a table; among plain column names, the first is text, the others are numeric."""
     made = tuple(
         Column(column, is_text=not place) if isinstance(column, str) else column
         for place, column in enumerate(columns)

@@ -32,10 +32,8 @@ _US_OF_UNIT: Final = {
 def seconds_to_us(seconds: AnyArray) -> Int64:
     """Round seconds half to even to microseconds.
 
-    Parameters
-    ----------
-    seconds
-        Finite numbers of at most ``2**62`` microseconds in size; integers are converted exactly.
+    ``seconds``: finite numbers of at most ``2**62`` microseconds in size; integers are converted
+        exactly.
     """
     if seconds.dtype.kind in "iu":
         return seconds.astype(np.int64) * US_PER_S
@@ -46,13 +44,6 @@ def durations_to_seconds(what: str, durations: AnyArray) -> Float64:
     """Convert NumPy durations of any unit to seconds, NaN if missing.
 
     Rounded half to even to microseconds, as seconds are; values below half a microsecond are kept.
-
-    Raises
-    ------
-    TypeError
-        If the unit is not a fixed length of time, such as months.
-    ValueError
-        If one is too long for seconds with microsecond precision; the message names the row.
     """
     unit, count = np.datetime_data(durations.dtype)
     if unit not in _US_OF_UNIT:

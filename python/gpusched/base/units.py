@@ -24,13 +24,7 @@ _TIME: Final = re.compile(r"(.*?)\s*([a-z]*)")
 
 
 def seconds_of(text: str | float) -> float:
-    """Read a time: ``90``, ``90s``, ``15m``, ``1.5h`` or ``1d``.
-
-    Raises
-    ------
-    ValueError
-        If the text has another form.
-    """
+    """Read a time: ``90``, ``90s``, ``15m``, ``1.5h`` or ``1d``."""
     found = _TIME.fullmatch(str(text).strip().lower())
     try:
         assert found is not None
@@ -53,13 +47,7 @@ def requeue_back_of(rule: str) -> int:
 
 
 def share_of(text: str | float) -> float:
-    """Read a share: ``0.9`` or ``90%``.
-
-    Raises
-    ------
-    ValueError
-        If the text is neither.
-    """
+    """Read a share: ``0.9`` or ``90%``."""
     written = str(text).strip()
     try:
         return float(written.removesuffix("%")) / (100 if written.endswith("%") else 1)

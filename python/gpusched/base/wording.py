@@ -34,12 +34,8 @@ def written(value: float | None, kind: Kind = "ratio", sign: str = "") -> str:
     Three significant digits; counts are integers, and percentages have at most one decimal. Small
     values never show as 0; undefined ones are a dash.
 
-    Parameters
-    ----------
-    value
-        In the base unit of its kind: seconds, or a fraction.
-    sign
-        Prefix of positive values.
+    ``value``: in the base unit of its kind: seconds, or a fraction.
+    ``sign``: prefix of positive values.
     """
     if value is None or not math.isfinite(value):
         return "-"

@@ -13,24 +13,21 @@ from __future__ import annotations
 import threading
 import weakref
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
-from gpusched.base.arrays import AnyArray, Bool, Float64, Int64, freeze_columns
+from gpusched.base.arrays import AnyArray, Bool, Float64, FrozenColumns, Int64
 from gpusched.base.libraries import need
 from gpusched.base.supervision import attended
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.units import WHOLE_GPU
 from gpusched.bounds.registry import DEADLINES_MET, UnsolvedError, known_bounds
+from gpusched.model.cluster import Cluster
 from gpusched.plugins.policy import SpeedChoice
 from gpusched.specs.case import iteration_limits, job_columns, least_costs
 from gpusched.traces.job_columns import NOT_GIVEN
-
-if TYPE_CHECKING:
-    from gpusched.model.cluster import Cluster
-    from gpusched.traces.workload import Trace
-
+from gpusched.traces.workload import Trace
 
 _MEASURED: Final = "table"
 _Point = tuple[float, float]
@@ -41,16 +38,12 @@ _Point = tuple[float, float]
 class Rates:
     """Rates of jobs by GPU type and number. Jobs of one kind have the same rates.
 
-    Attributes
-    ----------
-    type_gpus
-        GPUs of each type, shape ``(types,)``; a single pool if types are indistinguishable.
-    kind
-        Kind of each job, shape ``(jobs,)``; -1: it can never run.
-    type, gpus, rate
-        Configurations, shape ``(kinds, most)``. The rate is service per second, 0 for padding.
-        Time-sharing between them and idleness achieves the highest rate on any number of GPUs of
-        one type; configurations that add nothing are omitted.
+    ``type_gpus``: GPUs of each type, shape ``(types,)``; a single pool if types are
+        indistinguishable.
+    ``kind``: kind of each job, shape ``(jobs,)``; -1: it can never run.
+    ``type``, ``gpus``, ``rate``: configurations, shape ``(kinds, most)``. The rate is service per
+        second, 0 for padding. Time-sharing between them and idleness achieves the highest rate on
+        any number of GPUs of one type; configurations that add nothing are omitted.
     """
 
     type_gpus: Int64
@@ -72,11 +65,6 @@ def rates_of(trace: Trace, cluster: Cluster, speed: SpeedChoice) -> Rates:
 
     A job on several types counts as if each GPU were part of a job on its type only, which is
     never slower, so single-type configurations suffice.
-
-    Raises
-    ------
-    ValueError
-        If the trace or the cluster lacks what the speed needs.
     """
     if speed.name == _MEASURED:
         return _measured(trace, cluster, speed)
@@ -213,8 +201,7 @@ def _masks(columns: dict[str, Any], num_jobs: int, num_types: int) -> Int64:
     if "type_set" not in columns:
         return np.full(num_jobs, every, dtype=np.int64)
     masks = np.array([mask & every for mask in columns["type_masks"].tolist()], dtype=np.int64)
-    found: Int64 = masks[columns["type_set"]]
-    return found
+    return masks[columns["type_set"]]
 
 
 _BISECTIONS: Final = 48
@@ -227,12 +214,9 @@ _MOST_ITERATIONS: Final = 10_000  # of each solver; about twenty are usual
 class Windows:
     """Jobs with deadlines that each could meet alone.
 
-    Attributes
-    ----------
-    begin_s, end_s, work_s, value
-        Window, service in it, and value; shape ``(jobs,)``.
-    kind
-        Kind of each job in ``rates``.
+    ``begin_s``, ``end_s``, ``work_s``, ``value``: window, service in it, and value; shape
+        ``(jobs,)``.
+    ``kind``: kind of each job in ``rates``.
     """
 
     begin_s: Float64
@@ -308,19 +292,9 @@ class TimeTree:
 def upper_bound(windows: Windows, *, most_cells: int, most_jobs: int) -> float:
     """Return an upper bound on the value of any schedule (extra: exact).
 
-    Parameters
-    ----------
-    most_cells
-        Most cells of time; more cells give a tighter bound. Half as many with more jobs.
-    most_jobs
-        With more jobs, prices are computed for this many of them on a share of the GPUs.
-
-    Raises
-    ------
-    ImportError
-        If SciPy is not installed.
-    UnsolvedError
-        If the solver exceeds its limit of iterations.
+    ``most_cells``: most cells of time; more cells give a tighter bound. Half as many with more
+        jobs.
+    ``most_jobs``: with more jobs, prices are computed for this many of them on a share of the GPUs.
     """
     step = -(-len(windows) // most_jobs)
     tree = TimeTree.over(windows, most_cells if step == 1 else most_cells // 2)
@@ -439,8 +413,7 @@ def _least_costs(prices: Float64, windows: Windows, tree: TimeTree) -> Float64:
         )
         for at in (low, high)
     ]
-    least: Float64 = np.maximum(*costs)
-    return least
+    return np.maximum(*costs)
 
 
 def pooled_bound(windows: Windows, most_cells: int) -> float:
@@ -492,14 +465,9 @@ _ROUNDING_S: Final = 2e-5
 class DeadlineJobs:
     """The jobs that could meet their deadlines alone.
 
-    Attributes
-    ----------
-    windows
-        Submit, deadline, work, value and rates of each.
-    has_values
-        Whether to bound the value of the deadlines instead of their number.
-    is_brief
-        Whether it is for a summary, which may take about a second.
+    ``windows``: submit, deadline, work, value and rates of each.
+    ``has_values``: whether to bound the value of the deadlines instead of their number.
+    ``is_brief``: whether it is for a summary, which may take about a second.
     """
 
     windows: Windows
@@ -513,7 +481,7 @@ class DeadlineJobs:
 
 
 @dataclass(frozen=True, eq=False)
-class DeadlineBound:
+class DeadlineBound(FrozenColumns):
     """Upper bounds on any schedule; see :func:`deadline_bound`.
 
     Attributes
@@ -536,9 +504,6 @@ class DeadlineBound:
     total: float
     is_possible: Bool = field(repr=False)
     unsolved: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        freeze_columns(self, is_own=True)
 
     @property
     def best(self) -> tuple[str, float]:
@@ -636,16 +601,10 @@ def dsr_bound(
     jobs no ``typed``, and ``pooled`` on a coarser grid; beyond 100,000 only ``alone``. Cached for a
     trace, a cluster and a speed while the trace exists.
 
-    Parameters
-    ----------
-    met
-        Deadlines met by some schedule. A bound equal to it is the lowest, so no others are
-        computed. The result is the same for all schedules.
+    NaN and an empty name if no job has a deadline.
 
-    Returns
-    -------
-    tuple
-        NaN and an empty name if no job has a deadline.
+    ``met``: deadlines met by some schedule. A bound equal to it is the lowest, so no others are
+        computed. The result is the same for all schedules.
     """
     deadline_us = trace.deadline_us
     num_deadlines = 0 if deadline_us is None else np.count_nonzero(deadline_us != NOT_GIVEN)

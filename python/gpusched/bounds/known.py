@@ -95,16 +95,8 @@ def mean_busy_time(jobs: Jobs, num_gpus: int, *, weight: Float64 | None = None) 
     ``M + service / 2`` (Goemans, "Improved approximation algorithms for scheduling with release
     dates", 1997). Each job's ``M`` is rounded down to half a tick. O(n log n).
 
-    Parameters
-    ----------
-    weight
-        Positive weights, shape ``(n,)``, to bound the weighted sum of JCT; then computed in double
-        precision and lowered by more than the rounding errors.
-
-    Raises
-    ------
-    OverflowError
-        If a job's work times the horizon needs more than 127 bits.
+    ``weight``: positive weights, shape ``(n,)``, to bound the weighted sum of JCT; then computed in
+        double precision and lowered by more than the rounding errors.
     """
     weights = np.empty(0) if weight is None else unmasked("weight", weight)
     columns = (jobs.submit_us, jobs.service_us, jobs.gpus, num_gpus, weights)
@@ -168,20 +160,9 @@ def shared_cost(jobs: JobColumns, num_gpus: int, *, rounds: int = 16) -> Fractio
     Shares begin equal and grow for the tighter certificate of a job (mirror ascent: the bound is
     concave in them); the largest bound of all rounds counts.
 
-    Parameters
-    ----------
-    rounds
-        Number of changes of the shares.
+    Computed in double precision, and lowered by more than the rounding can amount to.
 
-    Returns
-    -------
-    Fraction
-        Computed in double precision, and lowered by more than the rounding can amount to.
-
-    Raises
-    ------
-    OverflowError
-        If a job's work times the horizon needs more than 127 bits.
+    ``rounds``: number of changes of the shares.
     """
     num = len(jobs.submit_us)
     if num == 0:
@@ -273,22 +254,10 @@ def priced_time(
     where demand exceeds supply and fall elsewhere, by Polyak's step length towards a target that
     moves closer when there is no progress.
 
-    Parameters
-    ----------
-    steps
-        Most time steps of the prices; half are equally long, half have equally many submits.
-    rounds
-        Most changes of the prices. A round examines the steps in which each job could run.
+    Computed in double precision, and lowered by more than the rounding can amount to.
 
-    Returns
-    -------
-    Fraction
-        Computed in double precision, and lowered by more than the rounding can amount to.
-
-    Raises
-    ------
-    OverflowError
-        If the last job could not end within 2^53 microseconds of the first submit.
+    ``steps``: most time steps of the prices; half are equally long, half have equally many submits.
+    ``rounds``: most changes of the prices. A round examines the steps in which each job could run.
     """
     num = len(jobs.submit_us)
     if num == 0:

@@ -36,14 +36,10 @@ class JobColumns(NamedTuple):
 class BoundedJobs:
     """Some jobs on ``num_gpus`` GPUs (thousandths of GPUs if jobs hold shares).
 
-    Attributes
-    ----------
-    pieces
-        The jobs as divisible GPU time: each takes at least ``gpus * service_us``.
-    shortest
-        The jobs as rigid: each runs for at least ``service_us`` on at least ``gpus``.
-    is_elastic
-        Whether some job may change its number of GPUs. If not, both are the original jobs.
+    ``pieces``: the jobs as divisible GPU time: each takes at least ``gpus * service_us``.
+    ``shortest``: the jobs as rigid: each runs for at least ``service_us`` on at least ``gpus``.
+    ``is_elastic``: whether some job may change its number of GPUs. If not, both are the original
+        jobs.
     """
 
     pieces: JobColumns
@@ -149,11 +145,6 @@ def register_bound(
     """Register a function as the bound ``name``; parameters as in :class:`Bound`.
 
     A result's certificate takes the best of the bounds of its quantity that are not thorough.
-
-    Raises
-    ------
-    ValueError
-        If the name is taken, a text is missing or the quantity unknown.
     """
     told("bound", name, summary=summary, assumptions=assumptions, source=source)
     among("bound", name, "quantity", quantity, QUANTITIES)

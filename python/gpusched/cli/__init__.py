@@ -28,18 +28,12 @@ GROUP: Final = "gpusched.commands"
 class Command(msgspec.Struct, frozen=True):
     """A command: where its function is, and its help line.
 
-    Attributes
-    ----------
-    home
-        ``module:function``, below ``gpusched.cli``. Its help ends with the module's ``EPILOG``, or
-        with ``FUNCTION_EPILOG`` where a module has several commands.
-    help
-        The first line of its help.
-    is_apart
-        Whether another distribution provides it: ``home`` is then that distribution's name, and
-        its entry point in :data:`GROUP` is the function.
-    group
-        The group class, if the command has subcommands.
+    ``home``: ``module:function``, below ``gpusched.cli``. Its help ends with the module's
+        ``EPILOG``, or with ``FUNCTION_EPILOG`` where a module has several commands.
+    ``help``: the first line of its help.
+    ``is_apart``: whether another distribution provides it: ``home`` is then that distribution's
+        name, and its entry point in :data:`GROUP` is the function.
+    ``group``: the group class, if the command has subcommands.
     """
 
     home: str
@@ -48,13 +42,7 @@ class Command(msgspec.Struct, frozen=True):
     group: type[LazyCommands] | None = None
 
     def load(self, name: str) -> Any:
-        """Import the command.
-
-        Raises
-        ------
-        ImportError
-            If the distribution that provides it is not installed.
-        """
+        """Import the command."""
         from gpusched.cli.options import expanded
 
         app = typer.Typer(rich_markup_mode="rich", add_completion=False)

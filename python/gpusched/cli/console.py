@@ -9,17 +9,15 @@ import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 from rich.console import Console
 from rich.measure import Measurement
 from rich.text import Text
 
+from gpusched.base.libraries import polars as pl
 from gpusched.base.tables import Table
-
-if TYPE_CHECKING:
-    import polars as pl
 
 WIDTH: Final = 100
 TEXT: Final = "text"
@@ -66,12 +64,8 @@ def show_table(
 
     As text it has its title and notes, and no trailing blanks.
 
-    Parameters
-    ----------
-    wrap
-        Break text in cells to fit the console; otherwise the table keeps its width.
-    layout
-        Change applied to a table that is printed as text.
+    ``wrap``: break text in cells to fit the console; otherwise the table keeps its width.
+    ``layout``: change applied to a table that is printed as text.
     """
     how = _PRINTING.get(_Printing())
     if how.sort is not None:

@@ -14,10 +14,7 @@ class ProgressDisplay:
 
     Thread-safe.
 
-    Parameters
-    ----------
-    has_time_left
-        Also show the remaining time.
+    ``has_time_left``: also show the remaining time.
     """
 
     def __init__(self, *, has_time_left: bool = False) -> None:

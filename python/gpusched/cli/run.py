@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import typer
 
@@ -36,9 +36,7 @@ from gpusched.plugins.policy import Policy
 from gpusched.reporting.notes import caption, remarks
 from gpusched.results.format_registry import schedule_format
 from gpusched.studies import comparison as study
-
-if TYPE_CHECKING:
-    from gpusched.traces.workload import Trace
+from gpusched.traces.workload import Trace
 
 EPILOG: Final = """
 [bold]Examples[/]

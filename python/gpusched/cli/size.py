@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 from msgspec.structs import replace
 
 from gpusched.base.defaults import GPUS_PER_SERVER, POLICY
+from gpusched.base.libraries import polars
 from gpusched.base.tables import BEST, Cell, Column, table
 from gpusched.base.wording import Kind, plural
 from gpusched.cli.console import remark, show_json, show_lines, show_table
@@ -37,9 +38,6 @@ from gpusched.plugins.policy import Policy
 from gpusched.results.metric_registry import metrics
 from gpusched.studies import sizing as study
 from gpusched.studies.sizing import Goals, Sizing
-
-if TYPE_CHECKING:
-    import polars
 
 _GOAL: Final = "Goal"
 _MOST_ROWS: Final = 24

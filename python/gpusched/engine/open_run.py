@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -37,17 +37,14 @@ from gpusched.engine.seams import Chosen, copied, policy_seam
 from gpusched.model.cluster import Cluster
 from gpusched.model.outages import KINDS, Outages, changed
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
+from gpusched.prediction import Predictor
+from gpusched.prediction.online import OnlineRun
 from gpusched.results.result import Result
 from gpusched.results.run_remarks import unserved
 from gpusched.schedules.schedule import Schedule, StoredSchedule
 from gpusched.specs.run_spec import RunSpec
 from gpusched.traces.job_columns import HELD
 from gpusched.traces.workload import Trace
-
-if TYPE_CHECKING:
-    from gpusched.prediction import Predictor
-    from gpusched.prediction.online import OnlineRun
-
 
 EVENTS: Final = (
     "start", "preempt", "resize", "finish", "reject", "cancel", "interrupt", "kill", "fail",
@@ -935,11 +932,6 @@ def snapshot(run: Simulation) -> tuple[Trace, dict[str, Any]]:
 
     The columns are those of ``_core.Snapshot`` at the time of the run, and ``jobs``, their rows in
     the run.
-
-    Raises
-    ------
-    ValueError
-        If the run has outages, which a cluster state does not hold.
     """
     if run.spec.outages:
         raise ValueError("run: it has outages of servers, which a cluster state does not hold")

@@ -71,10 +71,7 @@ def described(
 ) -> _core.RunDescription:
     """Return the description of a run for the core, without its jobs and its cluster.
 
-    Parameters
-    ----------
-    outages
-        See :func:`gpusched.model.outages.core_outages`; None: no outage.
+    ``outages``: see :func:`gpusched.model.outages.core_outages`; None: no outage.
     """
     limit: dict[str, Any] = {} if max_intervals is None else {"max_intervals": max_intervals}
     return _core.RunDescription(
@@ -99,13 +96,7 @@ def described(
 def tell_iterations(
     predictor: Predictor, trace: Trace, cluster: Cluster, speed: SpeedChoice
 ) -> None:
-    """Describe how long iterations take, if the predictor needs it.
-
-    Raises
-    ------
-    ValueError
-        If jobs have none under this speed.
-    """
+    """Describe how long iterations take, if the predictor needs it."""
     if not predictor.counts_iterations:
         return
     if speed.has("steady"):
@@ -137,10 +128,7 @@ def of_jobs(num_jobs: int) -> int:
 def check_memory(needed: int, num_jobs: int, num_runs: int = 1) -> list[str]:
     """Return a remark on the memory needed by runs that are kept together.
 
-    Raises
-    ------
-    MemoryError
-        If they cannot fit.
+    Raises MemoryError if they cannot fit.
     """
     what = f"a run of {num_jobs:,} jobs needs"
     remedy = REMEDY
@@ -257,26 +245,17 @@ copyreg.pickle(_core.Schedule, _as_arrays)
 class Ready:
     """One run with checked arguments; arguments and errors as for :func:`gpusched.simulate`.
 
-    Attributes
-    ----------
-    trace
-        The jobs, with run times on the GPU types of the cluster.
-    spec
-        Its specification, known before it starts.
-    policy, placement, speed, contention
-        The resolved plug-ins, ready for the core.
-    outages
-        The outages of servers; None if there is none.
-    learner
-        The predictor that learns during the run; None if there is none.
-    predicted
-        The column of the trace that policies read, without a learning predictor.
-    waits
-        Whether jobs wait for others or for a time before they are in the queue, or are cancelled.
-    jobs, servers
-        The core's views of the trace (without a learning predictor) and of the cluster.
-    remarks
-        Warnings before the start.
+    ``trace``: the jobs, with run times on the GPU types of the cluster.
+    ``spec``: its specification, known before it starts.
+    ``policy``, ``placement``, ``speed``, ``contention``: the resolved plug-ins, ready for the core.
+    ``outages``: the outages of servers; None if there is none.
+    ``learner``: the predictor that learns during the run; None if there is none.
+    ``predicted``: the column of the trace that policies read, without a learning predictor.
+    ``waits``: whether jobs wait for others or for a time before they are in the queue, or are
+        cancelled.
+    ``jobs``, ``servers``: the core's views of the trace (without a learning predictor) and of the
+        cluster.
+    ``remarks``: warnings before the start.
     """
 
     def __init__(

@@ -7,7 +7,7 @@ import os
 import pickle
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -22,17 +22,14 @@ from gpusched.engine.prepare import Ready, check_object, check_same
 from gpusched.engine.seams import Chosen, copied, policy_seam, untouched
 from gpusched.model.outages import Outages
 from gpusched.plugins.identity import PythonObject, identify
+from gpusched.prediction import Predictor
 from gpusched.prediction.learner import Header as ModelHeader
+from gpusched.prediction.online import OnlineRun
 from gpusched.specs.fingerprints import fingerprint
 from gpusched.specs.outage_store import OUTAGE_MEMBERS, outage_members, stored_outages
 from gpusched.specs.run_spec import RunSpec
 from gpusched.traces.trace_store import TRACE_MEMBERS, TraceHeader, stored_trace, trace_members
 from gpusched.traces.workload import Trace
-
-if TYPE_CHECKING:
-    from gpusched.prediction import Predictor
-    from gpusched.prediction.online import OnlineRun
-
 
 _ALL = 2**63 - 1
 
@@ -59,8 +56,7 @@ def proceed(
     instant.
     """
     if online is None and after is None:
-        handled: int = run.proceed(limit_us, most)
-        return handled
+        return run.proceed(limit_us, most)
     num_instants = 0
     while num_instants < most:
         next_us = run.next_us
@@ -116,12 +112,8 @@ class Change:
 class Course:
     """All that determines an open run: its start, and the changes since.
 
-    Attributes
-    ----------
-    first
-        The run at its start, with Python objects in their initial state.
-    changes
-        In the order of the instants.
+    ``first``: the run at its start, with Python objects in their initial state.
+    ``changes``: in the order of the instants.
     """
 
     first: Ready
@@ -186,22 +178,15 @@ class StoredChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class RunHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All of a saved run except arrays.
 
-    Attributes
-    ----------
-    version, libraries
-        Of gpusched, and of Python and the libraries that the package computes with.
-    spec
-        Specification at the start, with all jobs submitted since.
-    verify, max_intervals
-        As for :func:`gpusched.simulate`.
-    changes
-        In the order of the instants.
-    num_instants, clock_us, reached
-        Progress of the run: number of instants, time in microseconds, and digest of its state.
-    wall_s
-        Wall time so far, seconds.
-    model
-        Model of a predictor trained before the run.
+    ``version``, ``libraries``: of gpusched, and of Python and the libraries that the package
+        computes with.
+    ``spec``: specification at the start, with all jobs submitted since.
+    ``verify``, ``max_intervals``: as for :func:`gpusched.simulate`.
+    ``changes``: in the order of the instants.
+    ``num_instants``, ``clock_us``, ``reached``: progress of the run: number of instants, time in
+        microseconds, and digest of its state.
+    ``wall_s``: wall time so far, seconds.
+    ``model``: model of a predictor trained before the run.
     """
 
     version: str

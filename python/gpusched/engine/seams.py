@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
@@ -29,10 +29,7 @@ from gpusched.plugins.registry import (
 from gpusched.prediction.registry import PREDICTORS
 from gpusched.results.metric_registry import METRICS, Metric
 from gpusched.specs.case import PredictedBy
-
-if TYPE_CHECKING:
-    from gpusched.traces.workload import Trace
-
+from gpusched.traces.workload import Trace
 
 _BASES: Final[dict[Role, dict[str, Any]]] = {
     "policy": {"order": _core.Order, "scheduler": _core.Scheduler},
@@ -78,13 +75,7 @@ def copied(chosen: Chosen) -> Chosen:
 
 
 def own(plugin: Any) -> Any:
-    """Return a plug-in for one run of several: stateful Python objects are copied.
-
-    Raises
-    ------
-    TypeError
-        If it cannot be copied.
-    """
+    """Return a plug-in for one run of several: stateful Python objects are copied."""
     if not isinstance(plugin, _core.Order | _core.Scheduler | _core.Placement):
         return plugin
     try:
@@ -270,10 +261,7 @@ def unregister(name: str) -> None:
     registries: tuple[Any, ...] = (*OF_PYTHON.values(), PREDICTORS, METRICS)
     for registry in registries:
         entry: Any = registry.loaded().get(name)
-        if entry is not None and not _is_of_the_package(entry):
+        made = entry.compute if isinstance(entry, Metric) else getattr(entry, "python_class", None)
+        home = str(getattr(made, "__module__", "")).partition(".")[0]
+        if entry is not None and home != __name__.partition(".")[0]:
             registry.remove(name)
-
-
-def _is_of_the_package(entry: Any) -> bool:
-    made = entry.compute if isinstance(entry, Metric) else entry.python_class
-    return str(getattr(made, "__module__", "")).partition(".")[0] == __name__.partition(".")[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpusched import _core
 from gpusched.base.defaults import POLICY
@@ -21,13 +21,11 @@ from gpusched.engine.prepare import (
 from gpusched.model.cluster import Cluster
 from gpusched.model.outages import Outages
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
+from gpusched.prediction import Predictor
 from gpusched.results.result import Result
 from gpusched.results.run_remarks import unserved
 from gpusched.specs.run_spec import RunSpec
 from gpusched.traces.workload import Trace
-
-if TYPE_CHECKING:
-    from gpusched.prediction import Predictor
 
 
 def simulate(

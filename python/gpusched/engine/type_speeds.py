@@ -40,11 +40,6 @@ def restate_services(
     may use. Services, estimates and predictions for other types are converted; converting again
     changes nothing. Jobs without profiles get some with the speeds of the cluster's types, at the
     jobs' own numbers of GPUs.
-
-    Raises
-    ------
-    ValueError
-        As :func:`gpusched.simulate`, or if the reference type is unknown.
     """
     paces, shares = speed_seam(trace, speed, contention)
     is_open = speed is None and paces.has("steady")

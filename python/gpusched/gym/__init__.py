@@ -6,13 +6,9 @@ The import registers ``gpusched/Queue-v0`` if Gymnasium is installed; names load
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from gpusched.base.lazy_names import lazy_names
-
-if TYPE_CHECKING:
-    from gpusched.gym.queue_env import QueueEnv as QueueEnv
-    from gpusched.gym.queue_env import QueueVectorEnv as QueueVectorEnv
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,

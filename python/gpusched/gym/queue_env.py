@@ -48,13 +48,7 @@ _MOST_SECONDS: Final = MAX_HORIZON_US / US_PER_S
 
 
 def core_reward(reward: str) -> str:
-    """Return the core's name of a reward.
-
-    Raises
-    ------
-    ValueError
-        If the metric has no reward.
-    """
+    """Return the core's name of a reward."""
     if not isinstance(reward, str) or reward not in REWARDS:
         raise ValueError(f"reward: unknown {reward!r}{nearest(str(reward), list(REWARDS))}")
     return REWARDS[reward]
@@ -109,14 +103,9 @@ _PER_JOB = frozenset(column.name for column in _core.JOB_COLUMNS if column.per =
 class Episodes:
     """The jobs, cluster and settings of episodes.
 
-    Attributes
-    ----------
-    trace, cluster
-        All jobs, and the servers.
-    num_jobs
-        Jobs per episode.
-    servers
-        The core's view of the cluster.
+    ``trace``, ``cluster``: all jobs, and the servers.
+    ``num_jobs``: jobs per episode.
+    ``servers``: the core's view of the cluster.
     """
 
     def __init__(

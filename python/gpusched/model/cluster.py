@@ -27,14 +27,9 @@ _BANDWIDTHS: Final = ("nic_gbps", "intra_gbps")
 class Devices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """GPUs of one type in a server with several types.
 
-    Attributes
-    ----------
-    type
-        Model of the GPUs.
-    count
-        Number per server, 1 to 64.
-    speed
-        Speed of one GPU, as in :class:`ServerGroup`.
+    ``type``: model of the GPUs.
+    ``count``: number per server, 1 to 64.
+    ``speed``: speed of one GPU, as in :class:`ServerGroup`.
     """
 
     type: str
@@ -243,13 +238,7 @@ def parents(domains: Sequence[Domain]) -> Int32:
 
 
 def uplinks(servers: Sequence[ServerGroup], domains: Sequence[Domain]) -> Float64:
-    """Return bytes/s of each domain's uplink, float64[num_domains]; infinite for the root.
-
-    Raises
-    ------
-    ValueError
-        If an oversubscription needs the NIC of a server without ``nic_gbps``.
-    """
+    """Return bytes/s of each domain's uplink, float64[num_domains]; infinite for the root."""
     names = _index_of(domains)
     below = [0.0] * len(domains)
     for position, group in enumerate(servers):

@@ -24,13 +24,7 @@ PerType: TypeAlias = float | dict[str, float]
 
 
 def per_type(field: str, value: Any, high: float, low: float = 0.0) -> PerType:
-    """Return values, each 0 or in low..high, as floats.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If one is not a number or is out of range, or there is none; the message names ``field``.
-    """
+    """Return values, each 0 or in low..high, as floats."""
     if not isinstance(value, dict):
         return not_negative(field, value, high, low)
     if not value:
@@ -58,11 +52,8 @@ _NOISE: Final = 1e-9
 def checked_table(field: str, table: Any) -> Table:
     """Return a table as floats with ascending numbers of GPUs.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a type has no entry, a number of GPUs is not a positive integer, or a throughput is
-        neither 0 nor in 1e-9..1e9; the message names ``field``, type and number.
+    Raises TypeError, ValueError if a type has no entry, a number of GPUs is not a positive integer,
+    or a throughput is neither 0 nor in 1e-9..1e9; the message names ``field``, type and number.
     """
     if not isinstance(table, Mapping):
         raise TypeError(f"{field}: {table!r} must be a table by GPU type")
@@ -199,10 +190,7 @@ def rises(curve: Curve) -> Iterator[tuple[int, int, int]]:
 
     A fall counts as no gain.
 
-    Yields
-    ------
-    tuple
-        (a, b, c), ascending numbers of GPUs; a is 0 if b is the lowest.
+    (a, b, c), ascending numbers of GPUs; a is 0 if b is the lowest.
     """
     points = [(count, number) for count, number in curve.items() if number > 0]
     before, at, gain = 0, 0.0, float("inf")

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from gpusched.base.delimited_text import Table as TextTable
 from gpusched.base.delimited_text import read_table
 from gpusched.base.files import naming
+from gpusched.base.libraries import polars
 from gpusched.base.real_data import need_data
 from gpusched.base.replacing import replacing
 from gpusched.base.source import Source
@@ -29,10 +30,6 @@ from gpusched.model.profiles import (
     profiles_of,
     runs_anywhere,
 )
-
-if TYPE_CHECKING:
-    import polars
-
 
 OnRise = Literal["note", "error", "lower"]
 ON_RISE: Final = ("note", "error", "lower")
@@ -170,8 +167,6 @@ class Throughputs(Mapping[str, JobProfile]):
         >>> gs.model.Throughputs(measured).to_polars().rows()
         [('m', 'V100', 1, 10.0, None), ('m', 'V100', 2, 18.0, None)]
         """
-        import polars
-
         rows = [
             (name, gpu_type, count, number, profile.spread_throughput.get(gpu_type, {}).get(count))
             for name, profile in self._profiles.items()
@@ -221,10 +216,7 @@ class Throughputs(Mapping[str, JobProfile]):
 def checked_rises(throughputs: Throughputs, on_rise: str) -> Throughputs:
     """Note, reject or lower tables that are not concave.
 
-    Raises
-    ------
-    ValueError
-        If ``on_rise`` is ``"error"`` and there is one; the message names the first.
+    Raises ValueError if ``on_rise`` is ``"error"`` and there is one; the message names the first.
     """
     if on_rise not in ON_RISE:
         raise ValueError(f"on_rise: {on_rise!r} must be one of {', '.join(ON_RISE)}")
@@ -275,13 +267,6 @@ def read_isolated(source: Source) -> dict[str, dict[Key, float | None]]:
     """Return steps per second of jobs that share no GPU, by the file's GPU types.
 
     None if a job was measured only with a partner.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be opened.
-    ValueError
-        If the file is not such a table; the message names it.
     """
     with naming(source):
         tables = msgspec.json.decode(source.text, type=dict[str, dict[str, dict[str, Any]]])
@@ -470,8 +455,6 @@ def read_pollux(path: str | os.PathLike[str] | None = None) -> polars.DataFrame:
 
 
 def _pollux_folder(path: Path) -> polars.DataFrame:
-    import polars as pl
-
     folders = sorted(folder for folder in path.iterdir() if folder.is_dir())
     frames = [
         _pollux_table(folder / f"{name}.csv", name)
@@ -480,34 +463,32 @@ def _pollux_folder(path: Path) -> polars.DataFrame:
     ]
     if not frames:
         raise ValueError(f"{path}: has no application folder")
-    return pl.concat(frames)
+    return polars.concat(frames)
 
 
 def _pollux_table(path: Path, name: str) -> polars.DataFrame:
-    import polars as pl
-
     table = read_table(Source(path))
-    raw = pl.DataFrame(table.columns)
+    raw = polars.DataFrame(table.columns)
     if tuple(raw.columns) != _POLLUX_COLUMNS[name]:
         raise ValueError(f"{path}: line 1: expected {','.join(_POLLUX_COLUMNS[name])}")
     if name == "scalability":
         digits = _even_placements(table, raw["num_nodes"], raw["num_replicas"])
-        raw = raw.with_columns(pl.Series("placement", digits, dtype=pl.String))
+        raw = raw.with_columns(polars.Series("placement", digits, dtype=polars.String))
     _require(table, raw["placement"], raw["placement"].str.contains("^[1-9]+$"), "digits from 1 up")
     numbers = {"local_bsz": "batch", "step_time": "step_s", "sync_time": "sync_s"}
     columns = []
     for theirs, ours in numbers.items():
-        values = raw[theirs].cast(pl.Float64, strict=False).alias(ours)
+        values = raw[theirs].cast(polars.Float64, strict=False).alias(ours)
         good = values.is_finite() & (values >= 0 if ours == "sync_s" else values > 0)
         _require(table, raw[theirs], good, "a positive number" if ours != "sync_s" else "0 or more")
         columns.append(values)
-    per_server = raw["placement"].str.split("").list.eval(pl.element().cast(pl.Int64))
-    return pl.DataFrame(
+    per_server = raw["placement"].str.split("").list.eval(polars.element().cast(polars.Int64))
+    return polars.DataFrame(
         [
-            pl.repeat(path.parent.name, len(raw), eager=True).alias("application"),
-            pl.repeat(name, len(raw), eager=True).alias("table"),
+            polars.repeat(path.parent.name, len(raw), eager=True).alias("application"),
+            polars.repeat(name, len(raw), eager=True).alias("table"),
             raw["placement"],
-            per_server.list.len().cast(pl.Int64).alias("servers"),
+            per_server.list.len().cast(polars.Int64).alias("servers"),
             per_server.list.sum().alias("gpus"),
             *columns,
         ]
@@ -516,12 +497,10 @@ def _pollux_table(path: Path, name: str) -> polars.DataFrame:
 
 def _even_placements(table: TextTable, servers: polars.Series, gpus: polars.Series) -> list[str]:
     """Spread the GPUs evenly over the servers, with the remainder on the first ones."""
-    import polars as pl
-
     for column in (servers, gpus):
         good = column.str.contains("^[1-9][0-9]{0,3}$")
         _require(table, column, good, "a whole number, 1 or more")
-    counts = (servers.cast(pl.Int64), gpus.cast(pl.Int64))
+    counts = (servers.cast(polars.Int64), gpus.cast(polars.Int64))
     _require(table, gpus, counts[1] >= counts[0], "at least one per server")
     _require(table, gpus, counts[1] <= 9 * counts[0], "at most nine per server")
     return [
@@ -552,8 +531,6 @@ def _read_pollux(path: Path, global_batch: int | Mapping[str, int] | None) -> Th
 
 
 def _pollux_profile(model: str, part: polars.DataFrame, given: int | None) -> JobProfile:
-    import polars
-
     alone = part.filter(polars.col("gpus") == 1)
     if given is None:
         if alone.is_empty():
@@ -603,15 +580,11 @@ def _step_s(rows: polars.DataFrame, batch: float) -> float | None:
 
 
 def _read_csv(source: Source) -> Throughputs:
-    import polars
-
     table = read_table(source, separator="\t" if source.suffix == ".tsv" else ",")
     return _of_frame(polars.DataFrame(table.columns), str(source), table.lines.tolist())
 
 
 def _polars(frame: Any) -> polars.DataFrame:
-    import polars
-
     return frame if isinstance(frame, polars.DataFrame) else polars.DataFrame(dict(frame.items()))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from gpusched import _core
 from gpusched.base.arrays import Bool, Float64, Int32, Int64
 from gpusched.base.draws import check_seed
+from gpusched.base.libraries import polars as pl
 from gpusched.base.progress import OnProgress, Progress
 from gpusched.base.supervision import Cancelled, supervised
 from gpusched.bounds.certificates import makespan_bound
@@ -23,12 +24,6 @@ from gpusched.results.result import Result
 from gpusched.specs.case import job_columns
 from gpusched.traces.workload import Trace
 
-if TYPE_CHECKING:
-    import polars as pl
-
-    from gpusched.results.result import Result
-
-
 UInt64 = npt.NDArray[np.uint64]
 
 
@@ -36,21 +31,15 @@ UInt64 = npt.NDArray[np.uint64]
 class PlanCandidate:
     """One plan for the batch, and its results.
 
-    Attributes
-    ----------
-    kappa
-        GPUs of the largest job packed into fragments; None if the policy has no such parameter.
-    theta_s
-        The cap on the busy time of a GPU, in seconds: the tightest that was found, or the given
-        one, raised if a job fitted nowhere under it.
-    busy_s
-        The maximum estimated busy time bound to a GPU, at most ``theta_s``.
-    planned_makespan_s
-        Makespan if every job took exactly its run time ``service_s``, without contention.
-    makespan_s, mean_jct_s
-        Results under the given performance model and contention.
-    caps_tried
-        Number of caps that the search tried.
+    ``kappa``: GPUs of the largest job packed into fragments; None if the policy has no such
+        parameter.
+    ``theta_s``: the cap on the busy time of a GPU, in seconds: the tightest that was found, or the
+        given one, raised if a job fitted nowhere under it.
+    ``busy_s``: the maximum estimated busy time bound to a GPU, at most ``theta_s``.
+    ``planned_makespan_s``: makespan if every job took exactly its run time ``service_s``, without
+        contention.
+    ``makespan_s``, ``mean_jct_s``: results under the given performance model and contention.
+    ``caps_tried``: number of caps that the search tried.
     """
 
     kappa: int | None
@@ -126,8 +115,7 @@ class Plan:
         for gpu in range(int(gpus.max())):
             has = (rows["mask"] >> np.uint64(gpu)) & np.uint64(1) != 0
             np.add.at(busy, begin[rows["server"][has]] + gpu, length[has])
-        seconds: Float64 = busy / 1e6
-        return seconds
+        return busy / 1e6
 
     def allocation(self, job: int) -> dict[int, tuple[int, ...]]:
         """Return the GPUs bound to a job (a row of the trace), by server.
@@ -171,8 +159,6 @@ class Plan:
         >>> planned.table()["makespan_s"].min()
         90.0
         """
-        import polars as pl
-
         return pl.from_dicts([vars(known) for known in self.candidates], infer_schema_length=None)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 import msgspec
 import numpy as np
@@ -18,17 +18,13 @@ from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_c
 from gpusched.base.draws import check_seed
 from gpusched.base.files import naming
 from gpusched.base.ticks import MAX_SUBMIT_US, US_PER_S, seconds_to_us
-from gpusched.engine.open_run import snapshot
+from gpusched.engine.open_run import Simulation, snapshot
 from gpusched.engine.prepare import described
 from gpusched.engine.seams import Chosen, policy_seam
 from gpusched.model.cluster import Cluster, Domain, ServerGroup
 from gpusched.plugins.policy import ContentionChoice, Policy, SpeedChoice
 from gpusched.specs.case import core_cluster, job_columns
 from gpusched.traces.workload import Trace
-
-if TYPE_CHECKING:
-    from gpusched.engine.open_run import Simulation
-
 
 _TYPES: Final[Mapping[str, Any]] = {
     "start_s": np.float64, "attained_s": np.float64, "cost_s": np.float64,
@@ -202,8 +198,7 @@ class ClusterState:
     @property
     def is_running(self) -> Bool:
         """bool, one per job: whether it holds GPUs."""
-        found: Bool = ~np.isnan(self.start_s)
-        return found
+        return ~np.isnan(self.start_s)
 
     @property
     def num_withheld(self) -> int:
@@ -305,11 +300,8 @@ def some_of(state: ClusterState, rows: Int64) -> ClusterState:
 def usable(state: ClusterState) -> tuple[ClusterState, list[int], list[list[int]]]:
     """Return the state on a cluster of the available GPUs only, and their original places.
 
-    Returns
-    -------
-    tuple
-        The state, and for each of its servers the position in the full cluster and the numbers of
-        its GPUs there.
+    The state, and for each of its servers the position in the full cluster and the numbers of its
+    GPUs there.
     """
     cluster, of_jobs = state.cluster, state.held_job >= 0
     gone = np.zeros(cluster.num_servers, np.uint64)
@@ -364,14 +356,7 @@ def _domains_of(cluster: Cluster, servers: Sequence[ServerGroup]) -> tuple[Domai
 
 
 def asked(policy: str | Policy | _core.Order | _core.Scheduler) -> Chosen:
-    """Return a policy for a single decision without memory.
-
-    Raises
-    ------
-    ValueError
-        If it names a Python scheduler, as a new object would remember nothing; or as
-        :func:`gpusched.simulate`.
-    """
+    """Return a policy for a single decision without memory."""
     chosen = policy_seam(policy)
     is_object = isinstance(policy, _core.Order | _core.Scheduler)
     if not is_object and isinstance(chosen.native, _core.Scheduler):
@@ -380,11 +365,6 @@ def asked(policy: str | Policy | _core.Order | _core.Scheduler) -> Chosen:
             "object of its class, which is used as is"
         )
     return chosen
-
-
-def snapshot_run(state: ClusterState, policy: Chosen, placement: Chosen, seed: int) -> _core.Run:
-    """Return a run of all jobs that starts from the state, before its first decision."""
-    return _begun(state, policy, placement, seed, None)
 
 
 def shortest_run(
@@ -421,10 +401,7 @@ def job_table(
 ) -> dict[str, Any]:
     """Return the arguments of the core's job table.
 
-    Parameters
-    ----------
-    rows
-        The jobs of the table; default: all.
+    ``rows``: the jobs of the table; default: all.
     """
     columns = job_columns(state.jobs, state.cluster, uses_estimates=uses_estimates)
     if rows is not None:
@@ -441,12 +418,9 @@ def snapshot_of(
 ) -> _core.Snapshot:
     """Return the core's snapshot from which a run starts.
 
-    Parameters
-    ----------
-    first_us
-        Time of the first decision, unless an event comes earlier; default: the state's time.
-    rows
-        The jobs of the run, all waiting; GPUs of other jobs remain held. Default: all.
+    ``first_us``: time of the first decision, unless an event comes earlier; default: the state's
+        time.
+    ``rows``: the jobs of the run, all waiting; GPUs of other jobs remain held. Default: all.
     """
     start_us = np.full(len(state.jobs), -1, np.int64)
     running = state.is_running

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gpusched import _core
-from gpusched.base.arrays import Bool, Float64, freeze_columns
+from gpusched.base.arrays import Bool, Float64, FrozenColumns
 from gpusched.base.progress import OnProgress
 from gpusched.base.supervision import supervised
 
@@ -154,7 +154,7 @@ class DeadlineStep:
 
 
 @dataclass(frozen=True, eq=False)
-class DeadlinePlan:
+class DeadlinePlan(FrozenColumns):
     """The decision on each job: the return value of :func:`gpusched.plan_deadlines`.
 
     Attributes
@@ -192,9 +192,6 @@ class DeadlinePlan:
     exponent: float
     _steps: tuple[tuple[DeadlineStep, ...], ...] = field(repr=False)
     _scarce: tuple[DeadlineStep | None, ...] = field(repr=False)
-
-    def __post_init__(self) -> None:
-        freeze_columns(self, is_own=True)
 
     def steps(self, job: int) -> tuple[DeadlineStep, ...]:
         """Return the GPUs promised to a job, in order of time; empty if it was not admitted.

@@ -6,7 +6,7 @@ import dataclasses
 import operator
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 import msgspec
 import numpy as np
@@ -14,11 +14,12 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched.base import container
-from gpusched.base.arrays import AnyArray, Int64, freeze_columns, read_only
+from gpusched.base.arrays import AnyArray, FrozenColumns, Int64, read_only
 from gpusched.base.container import Kind
 from gpusched.base.defaults import POLICY
 from gpusched.base.draws import check_seed
 from gpusched.base.files import naming
+from gpusched.base.libraries import polars as pl
 from gpusched.base.rejects import Rejects
 from gpusched.base.suggest import HintedError
 from gpusched.base.ticks import US_PER_S, seconds_to_us
@@ -48,9 +49,6 @@ from gpusched.traces.trace_store import (
 )
 from gpusched.traces.workload import Trace
 
-if TYPE_CHECKING:
-    import polars as pl
-
 # In the order of the core.
 _WHAT: Final = np.array(["start", "preempt", "resize", "finish", "reject", "cancel"])
 # Of the core, about a policy that cannot decide by a state alone.
@@ -63,7 +61,7 @@ _WITH_MEMORY: Final = (
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterDecision:
+class ClusterDecision(FrozenColumns):
     """The actions of a policy now, returned by :func:`decide`. Jobs are rows of ``state.jobs``.
 
     Attributes
@@ -107,9 +105,6 @@ class ClusterDecision:
     _run: _core.Run | None = field(repr=False)  # None: no job
     _row_of: Int64 | None = field(repr=False)  # row of each job in the run, if different
     holds: dict[int, str] = field(default_factory=dict, repr=False)
-
-    def __post_init__(self) -> None:
-        freeze_columns(self, is_own=True)
 
     def why(self, job: int) -> str:
         """Explain what happens to a job of the state, and why.
@@ -174,8 +169,6 @@ class ClusterDecision:
         >>> gs.decide(state, policy="fifo").to_polars().rows()
         [('start', '0', 0, 255)]
         """
-        import polars as pl
-
         ids = self.state.jobs.id
         rows = []
         for what, job in zip(self.what.tolist(), self.job.tolist(), strict=True):
@@ -323,12 +316,9 @@ def _with_memory(
 ) -> tuple[_core.Run, Int64, dict[str, Any], bytes]:
     """Replay the history, and take one more decision; ``b""`` starts a new history.
 
-    Returns
-    -------
-    tuple
-        The core's run, halted after the decision; the row there of each job of the state; the
-        decision as of ``_core.decided``, of the jobs of the state and by their rows; and the memory
-        that is to be passed to the next one.
+    The core's run, halted after the decision; the row there of each job of the state; the decision
+    as of ``_core.decided``, of the jobs of the state and by their rows; and the memory that is to
+    be passed to the next one.
     """
     if not isinstance(memory, bytes):
         raise TypeError(f"memory: expected bytes, not {memory!r:.80}")
@@ -407,20 +397,14 @@ class Memory:
 
     The engine replays it to restore the policy's internal state.
 
-    Attributes
-    ----------
-    policy, placement, seed, cluster
-        These must not change.
-    begin_us, last_us
-        Times of the first and the last decision.
-    jobs
-        All jobs so far, in the order in which they were reported. ``submit_us`` is when they were
-        reported, except for jobs of the first decision.
-    columns
-        int64, one per job: ``ended_us``, when it was known to be gone (-1: it waits or runs), and
-        ``attained_us, start_us, cost_us, added_us`` as in ``_core.Snapshot`` at the last decision
-        (for jobs that are gone, when they went); ``least_us``, the lower bound on its run time
-        because it had not finished at a decision (0: none). For the first jobs
+    ``policy``, ``placement``, ``seed``, ``cluster``: these must not change.
+    ``begin_us``, ``last_us``: times of the first and the last decision.
+    ``jobs``: all jobs so far, in the order in which they were reported. ``submit_us`` is when they
+        were reported, except for jobs of the first decision.
+    ``columns``: int64, one per job: ``ended_us``, when it was known to be gone (-1: it waits or
+        runs), and ``attained_us, start_us, cost_us, added_us`` as in ``_core.Snapshot`` at the last
+        decision (for jobs that are gone, when they went); ``least_us``, the lower bound on its run
+        time because it had not finished at a decision (0: none). For the first jobs
         ``first_attained_us, first_preemptions, first_added_us``, as in ``_core.Snapshot`` at the
         first decision. And ``asked_us``, times of decisions without an event; ``refused``, the
         rows of jobs that can never run; and ``away_job, away_from_us, away_until_us``, the times
@@ -448,14 +432,7 @@ class Memory:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Memory:
-        """Restore the history from :meth:`to_bytes`.
-
-        Raises
-        ------
-        ValueError
-            If it is truncated, changed, something else, or from another version, which may have
-            other rules.
-        """
+        """Restore the history from :meth:`to_bytes`."""
         with naming("memory", "not the memory of an earlier decision"):
             encoded, arrays = container.decode(bytes(data), _MEMORY)
             header = msgspec.json.decode(encoded, type=_Header, strict=True)

@@ -19,19 +19,13 @@ Id = str | int | None
 class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A request for one decision.
 
-    Attributes
-    ----------
-    state
-        The current cluster state.
-    id
-        Returned in the reply.
-    policy, placement, seed
-        As for :func:`gpusched.decide`; default: those of the command.
-    memory
-        As for :func:`gpusched.decide`, in base64: empty for the first decision of a policy with
-        memory, then the memory of the previous reply. Absent: no memory.
-    explain
-        Whether the reply explains why each remaining job waits.
+    ``state``: the current cluster state.
+    ``id``: returned in the reply.
+    ``policy``, ``placement``, ``seed``: as for :func:`gpusched.decide`; default: those of the
+        command.
+    ``memory``: as for :func:`gpusched.decide`, in base64: empty for the first decision of a policy
+        with memory, then the memory of the previous reply. Absent: no memory.
+    ``explain``: whether the reply explains why each remaining job waits.
     """
 
     state: StateFile
@@ -71,23 +65,14 @@ class Stay(msgspec.Struct, frozen=True):
 class Answer(msgspec.Struct, frozen=True):
     """A decision.
 
-    Attributes
-    ----------
-    id
-        The id of the request.
-    now_s
-        The time of the state.
-    actions
-        The actions.
-    waiting
-        The jobs that keep waiting; null unless the request has ``explain``.
-    wake_s
-        Time of the policy's requested wake-up, even if nothing happens before; null if it only
-        reacts to events.
-    decision_s
-        Seconds that the decision took.
-    memory
-        Memory for the next request, if this one had some.
+    ``id``: the id of the request.
+    ``now_s``: the time of the state.
+    ``actions``: the actions.
+    ``waiting``: the jobs that keep waiting; null unless the request has ``explain``.
+    ``wake_s``: time of the policy's requested wake-up, even if nothing happens before; null if it
+        only reacts to events.
+    ``decision_s``: seconds that the decision took.
+    ``memory``: memory for the next request, if this one had some.
     """
 
     id: Id
@@ -116,10 +101,7 @@ _MISTAKES: Final = (ValueError, TypeError, OverflowError, RecursionError, _core.
 def answer(line: bytes, defaults: dict[str, Any]) -> bytes:
     """Return the reply to one request line, without line end; errors become replies, too.
 
-    Parameters
-    ----------
-    defaults
-        ``policy``, ``placement`` and ``seed`` for requests without them.
+    ``defaults``: ``policy``, ``placement`` and ``seed`` for requests without them.
     """
     try:
         request = msgspec.json.decode(line, type=Request, strict=True)

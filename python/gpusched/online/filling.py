@@ -6,15 +6,16 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
+from typing import Any, Final, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gpusched import _core
-from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_columns
+from gpusched.base.arrays import AnyArray, Bool, Float64, FrozenColumns, Int32, Int64
 from gpusched.base.draws import ARRIVALS, check_seed, uniform
 from gpusched.base.field_checks import unmasked
+from gpusched.base.libraries import polars
 from gpusched.base.progress import OnProgress
 from gpusched.base.supervision import supervised
 from gpusched.base.units import WHOLE_GPU
@@ -25,34 +26,23 @@ from gpusched.traces.filling_requests import Requests
 from gpusched.traces.model_columns import demand_columns
 from gpusched.traces.workload import Trace
 
-if TYPE_CHECKING:
-    import polars
-
 
 @dataclass(frozen=True)
-class Pieces:
+class Pieces(FrozenColumns):
     """The GPUs of placed requests, a row per request and server.
 
-    Attributes
-    ----------
-    arrival
-        int64: position in the order of arrival, ascending.
-    server
-        int32: the server.
-    mask
-        uint64: its GPUs, a bit for each; 0 where the request has none.
+    ``arrival``: int64: position in the order of arrival, ascending.
+    ``server``: int32: the server.
+    ``mask``: uint64: its GPUs, a bit for each; 0 where the request has none.
     """
 
     arrival: Int64
     server: Int32
     mask: AnyArray
 
-    def __post_init__(self) -> None:
-        freeze_columns(self, is_own=True)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FillResult:
+class FillResult(FrozenColumns):
     """A filled cluster, with figures after each arrival.
 
     Attributes
@@ -78,9 +68,6 @@ class FillResult:
     is_placed: Bool
     fragmented_milli: Float64
     pieces: Pieces
-
-    def __post_init__(self) -> None:
-        freeze_columns(self, is_own=True)
 
     def __len__(self) -> int:
         return len(self.arrivals)
@@ -179,10 +166,8 @@ class FillResult:
         >>> filled.to_polars().height == len(filled)
         True
         """
-        import polars as pl
-
         rows = self.arrivals
-        return pl.DataFrame(
+        return polars.DataFrame(
             {
                 "id": self.requests.id[rows],
                 "gpus": self.requests.gpus[rows],
@@ -201,8 +186,7 @@ class FillResult:
         return self.requests.gpu_milli[self.arrivals]
 
     def _part(self, milli: AnyArray) -> Float64:
-        parts: Float64 = milli / float(WHOLE_GPU * self.cluster.num_gpus)
-        return parts
+        return milli / float(WHOLE_GPU * self.cluster.num_gpus)
 
 
 Order = Literal["drawn", "listed", "shuffled"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,8 @@ from gpusched import _core
 from gpusched.base.arrays import Bool, Float64, Int32, Int64, read_only
 from gpusched.base.draws import check_seed
 from gpusched.base.field_checks import unmasked
+from gpusched.base.libraries import polars as pl
 from gpusched.base.supervision import supervised
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 class Columns:
@@ -238,14 +236,12 @@ class JobPlacement:
     @property
     def num_workers(self) -> Int64:
         """Number of workers of each job, shape ``(jobs,)``: the category."""
-        found: Int64 = self.counts.sum(axis=1, dtype=np.int64)
-        return found
+        return self.counts.sum(axis=1, dtype=np.int64)
 
     @property
     def waits(self) -> Bool:
         """Which jobs have no workers, since there are too few, or none that they can use."""
-        found: Bool = self.num_workers == 0
-        return found
+        return self.num_workers == 0
 
     @property
     def gap(self) -> float:
@@ -283,8 +279,6 @@ class JobPlacement:
         >>> placed.to_polars()["workers"].to_list()
         [2, 2]
         """
-        import polars as pl
-
         return pl.DataFrame(
             {
                 "job": np.arange(len(self.job_s)),

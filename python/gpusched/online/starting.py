@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 
 from gpusched import _core
-from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_columns, read_only
+from gpusched.base.arrays import AnyArray, Bool, Float64, FrozenColumns, Int32, Int64, read_only
 from gpusched.base.defaults import POLICY
 from gpusched.base.draws import check_seed, generator
 from gpusched.base.field_checks import check_integer
@@ -73,15 +73,11 @@ _FINISHED: Final = 0
 class KnownPast:
     """Past jobs, in order of submission.
 
-    Attributes
-    ----------
-    jobs
-        The submitted jobs.
-    gpus, service_us, is_finished
-        int32, int64 microseconds and bool, one per job: its GPUs, its run time (so far, if it has
-        not finished), and whether it has finished. Longer than ``jobs`` if other jobs are running.
-    told_us
-        int64, one per job: its predicted run time before it ran; None: no predictions.
+    ``jobs``: the submitted jobs.
+    ``gpus``, ``service_us``, ``is_finished``: int32, int64 microseconds and bool, one per job: its
+        GPUs, its run time (so far, if it has not finished), and whether it has finished. Longer
+        than ``jobs`` if other jobs are running.
+    ``told_us``: int64, one per job: its predicted run time before it ran; None: no predictions.
     """
 
     jobs: Trace
@@ -108,10 +104,7 @@ class KnownPast:
     def of_run(cls, run: Simulation, live: ClusterState, rows: Int64) -> Self | None:
         """Return the past from an open run; None while too few of its jobs have finished.
 
-        Parameters
-        ----------
-        live, rows
-            Its current state, and the rows of the state's jobs in the run.
+        ``live``, ``rows``: its current state, and the rows of the state's jobs in the run.
         """
         is_finished = np.asarray(run.result().schedule.status) == _FINISHED
         if int(is_finished.sum()) < LEAST:
@@ -184,12 +177,8 @@ class ServiceDraws:
     ) -> Int64:
         """Return run times, one for each of ``numbers``, uniform in 0 to 2**53 - 1.
 
-        Parameters
-        ----------
-        numbers
-            int64[samples], or int64[jobs, samples] for equal jobs.
-        told_us
-            Its predicted run time; None: no prediction.
+        ``numbers``: int64[samples], or int64[jobs, samples] for equal jobs.
+        ``told_us``: its predicted run time; None: no prediction.
         """
         uniform: Float64 = numbers * np.float64(2.0**-53)
         if told_us is not None and self._told is not None:
@@ -211,8 +200,7 @@ class ServiceDraws:
                 return _longer(kind, attained_us, uniform)
         least = max(attained_us, int(self._all.service_us[0]))
         tail = least * (1.0 - uniform) ** (-1.0 / self._exponent)
-        far: Int64 = np.maximum(np.minimum(tail, _MOST_US).astype(np.int64), attained_us + 1)
-        return far
+        return np.maximum(np.minimum(tail, _MOST_US).astype(np.int64), attained_us + 1)
 
     def _alike(
         self, told: Float64, told_us: int, attained_us: int, uniform: Float64
@@ -224,8 +212,7 @@ class ServiceDraws:
         longer = np.sort(services[services > attained_us])
         if len(longer) < LEAST:
             return None
-        found: Int64 = longer[(uniform * len(longer)).astype(np.int64)]
-        return found
+        return longer[(uniform * len(longer)).astype(np.int64)]
 
 
 def _by_class(services: Int64, finished: Bool, classes: Int64) -> dict[int, _Kind]:
@@ -245,14 +232,12 @@ def _longer(kind: _Kind, attained_us: int, uniform: Float64) -> Int64:
     first = int(np.searchsorted(kind.service_us, attained_us, side="right"))
     below = float(kind.share[first - 1]) if first else 0.0
     at = np.searchsorted(kind.share, below + uniform * (1.0 - below), side="right")
-    found: Int64 = kind.service_us[np.minimum(at, len(kind.service_us) - 1)]
-    return found
+    return kind.service_us[np.minimum(at, len(kind.service_us) - 1)]
 
 
 def width_classes(gpus: np.ndarray[tuple[int], np.dtype[np.int32]] | Int64) -> Int64:
     """Return the class of each number of GPUs: 0 for 1, 1 for 2, 2 for 3 and 4, 3 for 5 to 8."""
-    classes: Int64 = np.ceil(np.log2(gpus)).astype(np.int64)
-    return classes
+    return np.ceil(np.log2(gpus)).astype(np.int64)
 
 
 def _hill(services: Int64) -> float:
@@ -276,16 +261,10 @@ class ArrivalDraws:
     Days begin at the current time of day, so nights stay nights. A past of less than two days is
     replayed from any time.
 
-    Attributes
-    ----------
-    jobs
-        The submissions, by time; run times of unfinished jobs are drawn once.
-    told_us
-        int64, one each: the run time that a policy sees.
-    at_us
-        int64, one each, ascending: submit time since the start of the first day.
-    span_us
-        Length of the past.
+    ``jobs``: the submissions, by time; run times of unfinished jobs are drawn once.
+    ``told_us``: int64, one each: the run time that a policy sees.
+    ``at_us``: int64, one each, ascending: submit time since the start of the first day.
+    ``span_us``: length of the past.
     """
 
     def __init__(
@@ -382,12 +361,9 @@ def stretch_factors(
     censored (Kaplan and Meier). Exact if the new question is exchangeable with the earlier ones;
     questions about one queue are correlated and drift.
 
-    Parameters
-    ----------
-    wait_s, is_over
-        float64 seconds and bool, one per question: the wait, so far if it is not over.
-    forecast_s
-        float64[questions, quantiles]: the forecast waits.
+    ``wait_s``, ``is_over``: float64 seconds and bool, one per question: the wait, so far if it is
+        not over.
+    ``forecast_s``: float64[questions, quantiles]: the forecast waits.
     """
     count = len(wait_s)
     if count < LEAST_QUESTIONS:
@@ -407,8 +383,7 @@ def stretch_factors(
 def stretched(wait_s: Float64, factors: Float64) -> Float64:
     """Return corrected, ascending waits by quantile; one forecast, or one per row."""
     made = np.maximum(0.0, (wait_s + _FLOOR_S) * factors - _FLOOR_S)
-    found: Float64 = np.maximum.accumulate(made, axis=-1)
-    return found
+    return np.maximum.accumulate(made, axis=-1)
 
 
 _SHOWN: Final = 5
@@ -439,7 +414,7 @@ class Sooner:
 
 
 @dataclass(frozen=True, eq=False)
-class StartForecast:
+class StartForecast(FrozenColumns):
     """When and where a waiting job would start: the return value of :func:`when`.
 
     Attributes
@@ -488,9 +463,6 @@ class StartForecast:
     share_hit: float = 0.0
     notes: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        freeze_columns(self, is_own=True)
-
     @property
     def likeliest(self) -> tuple[tuple[str, float], ...]:
         """The most frequent servers, by name or number, and their shares of the samples."""
@@ -503,8 +475,7 @@ class StartForecast:
         drawn_s = nearest_rank(self.start_s, self.quantiles)
         if self.factors is None:
             return drawn_s
-        found: Float64 = self.now_s + stretched(drawn_s - self.now_s, self.factors)
-        return found
+        return self.now_s + stretched(drawn_s - self.now_s, self.factors)
 
     @property
     def median_s(self) -> float:
@@ -580,8 +551,7 @@ class StartForecast:
 def nearest_rank(ascending: AnyArray, parts: tuple[float, ...]) -> Float64:
     """Return nearest-rank quantiles."""
     ranks = np.ceil(np.array(parts) * len(ascending)).astype(np.int64) - 1
-    found: Float64 = ascending[np.maximum(ranks, 0)]
-    return found
+    return ascending[np.maximum(ranks, 0)]
 
 
 def _said(each: Sooner) -> str:
@@ -623,8 +593,7 @@ class StartCalibration:
     @property
     def share(self) -> Float64:
         """Fraction of the questions in which the job had started by each quantile."""
-        found: Float64 = (self.wait_s[:, None] <= self.forecast_s).mean(axis=0)
-        return found
+        return (self.wait_s[:, None] <= self.forecast_s).mean(axis=0)
 
     @property
     def share_within(self) -> float:
@@ -700,18 +669,12 @@ class Started(NamedTuple):
 class _Question:
     """The question when jobs of a state start, with sampled futures.
 
-    Attributes
-    ----------
-    jobs
-        Rows of waiting jobs.
-    first_us
-        Time of the policy's first decision, unless an event comes earlier; None: now.
-    service_us
-        int64[samples, num_jobs]: run time of each job of the state.
-    arrivals, begin_us
-        Future submissions, and where each sample begins in them; None: none.
-    outages
-        Those of the core from the time of the state on; None: none.
+    ``jobs``: rows of waiting jobs.
+    ``first_us``: time of the policy's first decision, unless an event comes earlier; None: now.
+    ``service_us``: int64[samples, num_jobs]: run time of each job of the state.
+    ``arrivals``, ``begin_us``: future submissions, and where each sample begins in them; None:
+        none.
+    ``outages``: those of the core from the time of the state on; None: none.
     """
 
     state: ClusterState
@@ -1093,7 +1056,8 @@ def _forecasts(
         policy, placement = policy or run.spec.policy, placement or run.spec.placement
         if job is not None and job not in run.state.waiting:
             raise ValueError(f"job: row {job} of the run must be a waiting job")
-        state, rows, next_us = _of_run(run)
+        rows = np.sort(np.concatenate([run.state.waiting, run.state.running]))
+        state, next_us = ClusterState.of(run), _core.snapshot_of(run._run)["next_us"]
         first_us = next_us if is_own else None
         past = KnownPast.of_run(run, state, rows) if history is None else None
     if not isinstance(state, ClusterState):
@@ -1203,16 +1167,9 @@ def _named(chosen: Chosen) -> Chosen:
     return chosen
 
 
-def _of_run(run: Simulation) -> tuple[ClusterState, Int64, int]:
-    """Return a run's state, the rows of the state's jobs, and the time of its next decision."""
-    rows = np.sort(np.concatenate([run.state.waiting, run.state.running]))
-    return ClusterState.of(run), rows, _core.snapshot_of(run._run)["next_us"]
-
-
 def _seconds(started: Sequence[Started]) -> Float64:
     start_us = np.array([each.start_us for each in started], np.float64)
-    found: Float64 = np.where(start_us < 0, np.inf, start_us / US_PER_S)
-    return found
+    return np.where(start_us < 0, np.inf, start_us / US_PER_S)
 
 
 def _compared(what: str, base: Sequence[Started], other: Sequence[Started], now_s: float) -> Sooner:

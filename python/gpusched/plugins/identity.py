@@ -19,20 +19,14 @@ Role = Literal["policy", "placement", "predictor"]
 class PythonObject(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A Python policy, placement or predictor of a run.
 
-    Attributes
-    ----------
-    role
-        Its role in the run.
-    name, module
-        Of its class.
-    code_sha256
-        Digest of the compiled methods of the class and its bases, and of what they refer to outside
-        installed packages. It depends on the minor version of Python.
-    state_sha256
-        Digest of its attributes at the start of the run; of ``spec_key`` alone, an attribute or a
-        method, if the class has it.
-    unreadable, token
-        Empty, or the parts that could not be read and a token that no other run has.
+    ``role``: its role in the run.
+    ``name``, ``module``: of its class.
+    ``code_sha256``: digest of the compiled methods of the class and its bases, and of what they
+        refer to outside installed packages. It depends on the minor version of Python.
+    ``state_sha256``: digest of its attributes at the start of the run; of ``spec_key`` alone, an
+        attribute or a method, if the class has it.
+    ``unreadable``, ``token``: empty, or the parts that could not be read and a token that no other
+        run has.
     """
 
     role: Role

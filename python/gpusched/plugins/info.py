@@ -27,13 +27,7 @@ _PYTHON_KINDS: Final = {
 
 
 def has_flag(flags: Iterable[str], flag: str) -> bool:
-    """Whether ``flag`` is among the ``flags``.
-
-    Raises
-    ------
-    ValueError
-        If the flag is unknown.
-    """
+    """Whether ``flag`` is among the ``flags``."""
     if flag not in FLAGS:
         raise ValueError(f"unknown flag {flag!r}{nearest(flag, list(FLAGS))}")
     return flag in flags
@@ -42,11 +36,8 @@ def has_flag(flags: Iterable[str], flag: str) -> bool:
 def checked_flags(kind: str, name: str, flags: object) -> tuple[str, ...]:
     """Return the flags declared by a plug-in written in Python, without duplicates.
 
-    Raises
-    ------
-    ValueError
-        If a flag is unknown, or not allowed for Python plug-ins of this kind. TypeError if they
-        are not strings.
+    Raises ValueError if a flag is unknown, or not allowed for Python plug-ins of this kind.
+    TypeError if they are not strings.
     """
     where = f"{kind} {name}: flags"
     if isinstance(flags, str) or not isinstance(flags, Iterable):

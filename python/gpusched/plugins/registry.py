@@ -100,10 +100,7 @@ def check_names(
 def check_spelling(where: str, own: Iterable[str], read: Iterable[str]) -> list[str]:
     """Return the public names of ``own`` that are not in ``read``, sorted.
 
-    Raises
-    ------
-    ValueError
-        If one of them is close to one that is read and that is not in ``own``.
+    Raises ValueError if one of them is close to one that is read and that is not in ``own``.
     """
     there, wanted = set(own), set(read)
     unread = sorted(key for key in there - wanted if not key.startswith("_"))
@@ -122,10 +119,7 @@ def check_parameters(
 ) -> None:
     """Check that ``parameters`` describes arguments of the constructor with known keys.
 
-    Raises
-    ------
-    ValueError
-        If not; the message has the nearest name.
+    Raises ValueError if not; the message has the nearest name.
     """
     arguments = list(known)
     for key, words in told.items():
@@ -418,7 +412,7 @@ def _native(kind: str) -> dict[str, PluginInfo]:
             tuple(bounded(parameter) for parameter in entry["parameters"]),
             columns=tuple(entry["columns"]),
             optional_columns=tuple(entry["optional_columns"]),
-            alias_of=_alias(entry),
+            alias_of=written(entry["target"], entry["values"]) if "target" in entry else "",
             differs=entry["differs"],
             preemption=PreemptionBound(**entry["preemption"]) if kind in POLICY_KINDS else None,
         )
@@ -431,11 +425,6 @@ def _native(kind: str) -> dict[str, PluginInfo]:
 def _built_in() -> dict[str, PluginInfo]:
     """Policies of this package written in Python."""
     return {name: describe(seam, "scheduler", name) for name, seam in BUILT_IN.own().items()}
-
-
-def _alias(entry: Mapping[str, Any]) -> str:
-    """Return the policy that a native alias stands for; empty if it is not an alias."""
-    return written(entry["target"], entry["values"]) if "target" in entry else ""
 
 
 def register_order(name: str) -> Callable[[_Seam], _Seam]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from gpusched.prediction.interface import Predictor
 from gpusched.prediction.registry import PREDICTORS, PredictorChoice
 from gpusched.specs.case import PredictedBy, has_all_estimates
-
-if TYPE_CHECKING:
-    from gpusched.traces.workload import Trace
+from gpusched.traces.workload import Trace
 
 AUTO: Final = "auto"
 """The trace's estimates if every job has one, else true run times."""

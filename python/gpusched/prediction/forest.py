@@ -160,16 +160,10 @@ class Trees:
     ``values[feature] > threshold``; false leads to ``child``, true to ``child + 1``. A leaf is its
     own child and has an infinite threshold.
 
-    Attributes
-    ----------
-    root
-        int32, the first vertex of each tree.
-    child, feature
-        int32 per vertex.
-    threshold
-        float32 per vertex, infinite at leaves.
-    value
-        float64 per vertex, used at leaves only.
+    ``root``: int32, the first vertex of each tree.
+    ``child``, ``feature``: int32 per vertex.
+    ``threshold``: float32 per vertex, infinite at leaves.
+    ``value``: float64 per vertex, used at leaves only.
     """
 
     root: Int32
@@ -233,8 +227,7 @@ class Trees:
     def _leaves(self, features: Float32) -> Float64:
         # One contiguous row per job is summed in the same order for any number of rows.
         leaf = self._leaf_of(features)
-        mean: Float64 = self.value[leaf.T.copy()].mean(axis=1)
-        return mean
+        return self.value[leaf.T.copy()].mean(axis=1)
 
     def _leaf_of(self, features: Float32) -> Int32:
         """Return the leaf of each row, one line per tree."""
@@ -260,10 +253,7 @@ class Trees:
     def problem(self, num_features: int, *, are_means: bool = False) -> str | None:
         """Return the first invalid array with the reason, or None.
 
-        Parameters
-        ----------
-        are_means
-            Whether the values are run times in seconds, not their logarithms.
+        ``are_means``: whether the values are run times in seconds, not their logarithms.
         """
         size = len(self.child)
         vertex = np.arange(size)
@@ -414,8 +404,7 @@ class Forest(Learner):
         found = mean_log(self.log, rows) if self.model is None else self.model.predict(features)
         is_log = self.model is None or self.target != "mean"
         seconds = np.exp(found) if is_log else found
-        predicted_us: Float64 = np.minimum(seconds * US_PER_S, MAX_SERVICE_US)
-        return predicted_us
+        return np.minimum(seconds * US_PER_S, MAX_SERVICE_US)
 
     def _is_due(self, now_us: int) -> bool:
         num_new = len(self.log) - self._num_fitted

@@ -36,8 +36,7 @@ class _OfTrace(_AtOnce):
     """Reads predictions from a column of the trace."""
 
     def _all(self, trace: Trace, seed: int) -> Int64:
-        values: Int64 = PredictedBy(self.column, self.name).values(trace)
-        return values
+        return PredictedBy(self.column, self.name).values(trace)
 
 
 @register_predictor("oracle")
@@ -57,10 +56,9 @@ class Auto(_AtOnce):
     needs_truth = True
 
     def _all(self, trace: Trace, seed: int) -> Int64:
-        values: Int64 = PredictedBy(
+        return PredictedBy(
             "estimate_us" if has_all_estimates(trace) else "service_us", self.name
         ).values(trace)
-        return values
 
 
 @register_predictor("noise")

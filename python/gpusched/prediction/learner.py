@@ -39,12 +39,9 @@ Names = Mapping[str, tuple[str, ...]]
 class Records:
     """Finished jobs of earlier traces, in the order of their finishes.
 
-    Attributes
-    ----------
-    names, codes
-        For each of :data:`LABELS` the names, and per job the index of its name or -1.
-    gpus, service_us
-        Number of GPUs, and run time in microseconds.
+    ``names``, ``codes``: for each of :data:`LABELS` the names, and per job the index of its name or
+        -1.
+    ``gpus``, ``service_us``: number of GPUs, and run time in microseconds.
     """
 
     names: Names = field(default_factory=lambda: dict.fromkeys(LABELS, ()))
@@ -65,16 +62,10 @@ class JobKeys:
     A code is the number of earlier names, so later jobs do not change it. A *kind* is a job
     template: the jobs of one user and group, or without a group of one user, queue and size.
 
-    Attributes
-    ----------
-    num_records
-        Number of rows before those of the trace.
-    names, codes
-        As in :class:`Records`.
-    gpus
-        Number of GPUs.
-    kind, width
-        int32 keys: number of the template, and of the job size.
+    ``num_records``: number of rows before those of the trace.
+    ``names``, ``codes``: as in :class:`Records`.
+    ``gpus``: number of GPUs.
+    ``kind``, ``width``: int32 keys: number of the template, and of the job size.
     """
 
     num_records: int
@@ -105,15 +96,6 @@ class JobKeys:
             np.where(is_alone, width, NONE),
         )
         return cls(len(records), names, codes, gpus, kind, width)
-
-    def records_of(self, rows: Int64, service_us: Int64) -> Records:
-        """Return finished ``rows`` as records for another trace."""
-        return Records(
-            self.names,
-            {label: codes[rows] for label, codes in self.codes.items()},
-            self.gpus[rows],
-            service_us,
-        )
 
     def times_before(self) -> Int64:
         """Return the number of earlier rows of the same template."""
@@ -352,13 +334,7 @@ def write_model(
 def read_model(
     path: str | os.PathLike[str], *, max_bytes: int | None = None
 ) -> tuple[Header, dict[str, AnyArray]]:
-    """Read the header and the arrays; the caller must check types and shapes.
-
-    Raises
-    ------
-    ValueError
-        If the file is not a model, or was changed; the message names the member.
-    """
+    """Read the header and the arrays; the caller must check types and shapes."""
     encoded, arrays = container.read(path, KIND, max_bytes=max_bytes)
     return msgspec.json.decode(encoded, type=Header, strict=True), arrays
 
@@ -450,13 +426,9 @@ class Learner(Predictor):
     def train(self, trace: Trace, finish_s: ArrayLike | None = None, seed: int = 0) -> Self:
         """Return a copy that is also trained on ``trace``; this one is unchanged.
 
-        Parameters
-        ----------
-        finish_s
-            Finish time of each job, NaN if unfinished: a result's ``jobs["finish_s"]``. None:
-            each job finished its run time after submission.
-        seed
-            Seed of the predictor's random choices.
+        ``finish_s``: finish time of each job, NaN if unfinished: a result's ``jobs["finish_s"]``.
+            None: each job finished its run time after submission.
+        ``seed``: seed of the predictor's random choices.
         """
         other = self.clone()
         other._is_training = True
@@ -467,7 +439,10 @@ class Learner(Predictor):
     def _trained(self) -> Self:
         other = self.clone()
         rows = self.log.last(len(self.log))
-        other.records = self.keys.records_of(rows, self.log.service_us[rows])
+        codes = {label: codes[rows] for label, codes in self.keys.codes.items()}
+        other.records = Records(
+            self.keys.names, codes, self.keys.gpus[rows], self.log.service_us[rows]
+        )
         return other
 
     @property
@@ -487,11 +462,6 @@ class Learner(Predictor):
 
         The file holds arrays and names only. It reveals users, groups and run times of the
         training jobs.
-
-        Raises
-        ------
-        ValueError
-            If the predictor is untrained.
         """
         if not len(self.records):
             raise ValueError(f"predictor {self}: is untrained; save the result of train()")

@@ -41,32 +41,15 @@ class OnlineRun:
     A batch is predicted at the arrival of its first job from the jobs that finished earlier in
     this run. Jobs of one instant are in one batch.
 
-    Parameters
-    ----------
-    make_run
-        Makes the run, given the int64 array of predictions (microseconds). The array is filled
-        job by job and holds an hour until then; the run must read it in place. The run is
+    ``make_run``: makes the run, given the int64 array of predictions (microseconds). The array is
+        filled job by job and holds an hour until then; the run must read it in place. The run is
         ``_core.Run``, or has the same ``advance``, ``take_finished`` and ``finish``.
-    predictor
-        Is modified: see :meth:`Predictor.clone`.
-    seed
-        Seed of the predictor's random choices.
-    batch_jobs
-        Overrides :attr:`Predictor.batch_jobs`; None: no override.
-    estimate_us
-        int64 array that the run reads; predictions also replace its entries of -1.
-
-    Attributes
-    ----------
-    run
-        The run, which must not reach ``next_us`` before the batch is predicted.
-    next_us
-        Arrival of the next batch, microseconds; None after the last.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If the predictor rejects the trace, or does not return one time per job.
+    ``predictor``: is modified: see :meth:`Predictor.clone`.
+    ``seed``: seed of the predictor's random choices.
+    ``batch_jobs``: overrides :attr:`Predictor.batch_jobs`; None: no override.
+    ``estimate_us``: int64 array that the run reads; predictions also replace its entries of -1.
+    ``run``: the run, which must not reach ``next_us`` before the batch is predicted.
+    ``next_us``: arrival of the next batch, microseconds; None after the last.
     """
 
     def __init__(
@@ -237,15 +220,7 @@ def replay_history(
     Each job is predicted from the jobs finished by then, as in a run; at the end the predictor
     knows all finished jobs. None: each job finished its run time after submission.
 
-    Returns
-    -------
-    int64[num_jobs]
-        Predictions at the arrivals, microseconds.
-
-    Raises
-    ------
-    Cancelled
-        If ``stop`` was set.
+    Predictions at the arrivals, microseconds.
     """
     if finish_us is None:
         finish_us = trace.submit_us + trace.service_us
@@ -266,13 +241,7 @@ def replay_history(
 
 
 def finish_ticks(finish_s: ArrayLike, num_jobs: int) -> Int64:
-    """Convert finish times to microseconds, -1 for never.
-
-    Raises
-    ------
-    ValueError
-        If they are not ``num_jobs`` numbers, one is masked, or one is neither NaN nor in range.
-    """
+    """Convert finish times to microseconds, -1 for never."""
     if np.ma.is_masked(finish_s):
         raise ValueError("finish_s: must not be masked; use NaN for never")
     seconds = np.asarray(finish_s)
@@ -285,8 +254,7 @@ def finish_ticks(finish_s: ArrayLike, num_jobs: int) -> Int64:
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(f"finish_s[{row}]: {seconds[row]} must be a time, or NaN for never")
-    ticks: Int64 = np.where(never, -1, seconds_to_us(np.where(never, 0, seconds)))
-    return ticks
+    return np.where(never, -1, seconds_to_us(np.where(never, 0, seconds)))
 
 
 class RecordedRun:

@@ -46,25 +46,15 @@ def _environment() -> Environment:
 def render(template: str, **values: Any) -> str:
     """Return a page.
 
-    Parameters
-    ----------
-    template
-        A file of ``assets`` that extends ``page.html.j2``.
-    values
-        Its variables. Strings are escaped, unless they are ``markupsafe.Markup``; templates call
-        ``figure(chart)`` and ``legend(labels)`` themselves.
+    ``template``: a file of ``assets`` that extends ``page.html.j2``.
+    ``values``: its variables. Strings are escaped, unless they are ``markupsafe.Markup``; templates
+        call ``figure(chart)`` and ``legend(labels)`` themselves.
     """
     return _environment().get_template(template).render(**values)
 
 
 def asset(name: str) -> Markup:
-    """Return a stylesheet or a script of the pages.
-
-    Raises
-    ------
-    FileNotFoundError
-        In a checkout without the built script of the charts; the message says how to make it.
-    """
+    """Return a stylesheet or a script of the pages."""
     file = files("gpusched.reporting").joinpath("assets", name)
     if name == "vega.js" and not file.is_file():
         raise FileNotFoundError(
@@ -101,14 +91,9 @@ def _colours() -> Markup:
 def figure_html(chart: Any, *, before: str = "", kind: str = "") -> Markup:
     """Return a figure with heading and caption; the script of the page draws it.
 
-    Parameters
-    ----------
-    chart
-        From :func:`gpusched.reporting.drawing.style.picture`, or its :func:`specification`.
-    before
-        HTML between the caption and the chart.
-    kind
-        ``"wide"`` for a figure of full width where others are next to each other.
+    ``chart``: from :func:`gpusched.reporting.drawing.style.picture`, or its :func:`specification`.
+    ``before``: HTML between the caption and the chart.
+    ``kind``: ``"wide"`` for a figure of full width where others are next to each other.
     """
     spec = chart if isinstance(chart, dict) else specification(chart)
     name, caption = spec["usermeta"]["name"], spec["usermeta"]["caption"]
@@ -149,12 +134,8 @@ def legend_html(
 ) -> Markup:
     """Return the legend of a page: a button for each policy, which highlights it in all charts.
 
-    Parameters
-    ----------
-    labels
-        All policies, in the order of their colours.
-    shown
-        Those with a button; None: all.
+    ``labels``: all policies, in the order of their colours.
+    ``shown``: those with a button; None: all.
     """
     if len(labels) < 2:
         return Markup("")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
-from gpusched.base.libraries import LazyModule
+from gpusched.base.libraries import altair as alt
 from gpusched.base.replacing import write_text
 from gpusched.base.wording import written
 from gpusched.reporting.drawing import style
@@ -17,11 +17,7 @@ from gpusched.reporting.tables import figure, grid, heading, items, paragraphs, 
 from gpusched.results.metric_registry import METRICS, Metric
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from gpusched.studies.sizing import Goal, SizeConfidence, Sizing, SizingRun
-else:
-    alt = LazyModule("altair")
 
 _HEADINGS: Final = {
     "gpus": "GPUs", "jobs_without": "jobs not run", "is_met": "goal met", "wall_s": "wall time",

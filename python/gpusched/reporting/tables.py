@@ -40,10 +40,7 @@ _TITLES: Final = {
 def metrics_table(comparison: Comparison, *, of_failures: bool = False) -> str:
     """Return a row per policy; buttons in the headings sort them.
 
-    Parameters
-    ----------
-    of_failures
-        Whether to show the metrics of failures, and an empty text if no run has them.
+    ``of_failures``: whether to show the metrics of failures, and an empty text if no run has them.
     """
     rows = list(comparison.summaries.values())
     shown = columns(rows, _metrics(of_failures=of_failures))
@@ -186,12 +183,8 @@ def grid(
 ) -> str:
     """A table that scrolls in its own box, also with the keyboard.
 
-    Parameters
-    ----------
-    headings, rows
-        From :func:`heading` or :func:`sorting`, and from :func:`row`.
-    above
-        HTML before the headings, such as a caption.
+    ``headings``, ``rows``: from :func:`heading` or :func:`sorting`, and from :func:`row`.
+    ``above``: HTML before the headings, such as a caption.
     """
     return (
         f'<div class="scroll" role="region" aria-label="{label}" tabindex="0"><table{attributes}>'

@@ -8,7 +8,7 @@ from html import escape
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
-from gpusched.base.libraries import LazyModule
+from gpusched.base.libraries import altair as alt
 from gpusched.base.replacing import write_text
 from gpusched.base.wording import scale_of, written
 from gpusched.reporting.drawing import style
@@ -18,11 +18,7 @@ from gpusched.results.metric_registry import metrics
 from gpusched.studies.paper_tables import notes_of
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from gpusched.studies.tune import Tuning
-else:
-    alt = LazyModule("altair")
 
 BEST: Final = "best so far"
 TRIAL: Final = "a trial"
@@ -106,7 +102,7 @@ def tuning(source: Tuning) -> alt.LayerChart:
         ),
     ]
     made: Any = alt.layer(*layers, data=alt.InlineData(values=rows), width=style.WIDTH, height=300)
-    drawn: alt.LayerChart = style.picture(
+    return style.picture(
         made,
         "tuning",
         f"{metric.label} by trial",
@@ -114,7 +110,6 @@ def tuning(source: Tuning) -> alt.LayerChart:
         f"{metric.label}: {source.better} is better.",
         findings,
     )
-    return drawn
 
 
 def write_tuning(
@@ -202,7 +197,8 @@ def table_of(
 
 
 def _trials(tuning: Tuning) -> str:
-    left_out = ("policy", "values", "error") if not _has_errors(tuning) else ("policy", "values")
+    has_errors = tuning.trials["error"].null_count() < len(tuning.trials)
+    left_out = ("policy", "values") if has_errors else ("policy", "values", "error")
     frame = tuning.trials.drop(left_out)
     shown = frame.head(_MOST_TRIALS)
     rows = [[_cell(value) for value in values] for values in shown.iter_rows()]
@@ -210,10 +206,6 @@ def _trials(tuning: Tuning) -> str:
     if len(frame) > len(shown):
         told = paragraphs([f"{len(frame) - len(shown):,} more are not shown."], "caption")
     return table_of([name.replace("num_", "") for name in frame.columns], rows) + told
-
-
-def _has_errors(tuning: Tuning) -> bool:
-    return tuning.trials["error"].null_count() < len(tuning.trials)
 
 
 def _cell(value: Any) -> str:

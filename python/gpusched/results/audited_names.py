@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from gpusched.audit.declarations import Flags
 from gpusched.plugins.policy import (
@@ -18,9 +18,7 @@ from gpusched.plugins.registry import rules_version, version
 from gpusched.prediction.choose import resolve
 from gpusched.prediction.registry import PREDICTORS
 from gpusched.specs.case import PredictedBy
-
-if TYPE_CHECKING:
-    from gpusched.specs.run_spec import RunSpec
+from gpusched.specs.run_spec import RunSpec
 
 _Choice = TypeVar("_Choice", bound=Choice)
 

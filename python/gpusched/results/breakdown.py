@@ -11,15 +11,15 @@ import numpy as np
 
 from gpusched import _core
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, UInt32
+from gpusched.base.libraries import polars
 from gpusched.base.memo import Memo
+from gpusched.base.suggest import nearest
 from gpusched.base.ticks import us_to_seconds
 from gpusched.base.units import WHOLE_GPU
 from gpusched.results.cost import US_PER_H, Holdings, held_gpu_us, sums
 from gpusched.schedules.schedule import FINISHED
 
 if TYPE_CHECKING:
-    import polars
-
     from gpusched.results.cost import RunLog
     from gpusched.results.run_window import RunWindow
     from gpusched.traces.workload import Trace
@@ -37,12 +37,8 @@ _WIDTHS: Final = ("below 1", "1", "2-8", "9+")
 class JobGroups:
     """Each job in one group.
 
-    Attributes
-    ----------
-    codes
-        int32, one per job: index into ``names``.
-    names
-        The groups, in their natural order if ``is_ordered``.
+    ``codes``: int32, one per job: index into ``names``.
+    ``names``: the groups, in their natural order if ``is_ordered``.
     """
 
     codes: Int32
@@ -51,18 +47,7 @@ class JobGroups:
 
 
 def job_groups(result: RunLog, by: str) -> JobGroups:
-    """Group the jobs of ``result``.
-
-    Raises
-    ------
-    ValueError
-        If ``by`` is not in :data:`GROUPINGS` (the nearest is suggested), or the trace lacks its
-        column.
-    TypeError
-        If ``by`` is not a text.
-    """
-    from gpusched.base.suggest import nearest
-
+    """Group the jobs of ``result``."""
     if not isinstance(by, str):
         raise TypeError(f"by: expected text, not {by!r}")
     if by not in GROUPINGS:
@@ -157,12 +142,8 @@ PERCENTILES: Final = (50, 90, 95, 99)
 class JobTimes:
     """The times of a run's jobs, sorted once for all its breakdowns.
 
-    Attributes
-    ----------
-    finished
-        Which jobs finished.
-    gpu_us
-        GPU time that each job held, microseconds.
+    ``finished``: which jobs finished.
+    ``gpu_us``: GPU time that each job held, microseconds.
     """
 
     def __init__(self, result: RunLog) -> None:
@@ -181,12 +162,8 @@ class JobTimes:
 
         Values are in seconds, NaN for an empty group.
 
-        Parameters
-        ----------
-        name
-            ``wait`` or ``jct``.
-        group
-            The group of each job, int32; -1 for jobs that do not count.
+        ``name``: ``wait`` or ``jct``.
+        ``group``: the group of each job, int32; -1 for jobs that do not count.
         """
         order, time_us = self._ordered[name]
         count, mean_us, percentiles_us = _core.group_times(
@@ -204,8 +181,6 @@ def breakdown(
     result: RunLog, times: JobTimes, by: str, window: RunWindow | None = None
 ) -> polars.DataFrame:
     """Break down the jobs of a result, or of a part of it; see :meth:`gpusched.Result.by`."""
-    import polars
-
     groups = job_groups(result, by)
     codes, size = groups.codes, len(groups.names)
     finished, gpu_us = times.finished, times.gpu_us

@@ -29,26 +29,17 @@ class Capacity:
     these are spread evenly over the time of a job, and where jobs change their GPUs they count its
     mean number of GPUs.
 
-    Attributes
-    ----------
-    capacity
-        All GPUs over that time.
-    down
-        GPUs of servers with an outage that no job held.
-    held
-        GPUs that jobs held.
-    idle
-        The others.
-    useful
-        Run times of the finished jobs on their GPUs.
-    lost_to_failures, lost_to_limits
-        Work that was lost; the second of jobs that were killed at their time limit.
-    checkpoint_writes, restarts
-        Checkpoints written, and restart costs.
-    unfinished
-        Work that jobs without a finish did and did not lose.
-    slowed
-        Time of finished jobs beyond all these: slower GPUs, spread, contention, and added work.
+    ``capacity``: all GPUs over that time.
+    ``down``: GPUs of servers with an outage that no job held.
+    ``held``: GPUs that jobs held.
+    ``idle``: the others.
+    ``useful``: run times of the finished jobs on their GPUs.
+    ``lost_to_failures``, ``lost_to_limits``: work that was lost; the second of jobs that were
+        killed at their time limit.
+    ``checkpoint_writes``, ``restarts``: checkpoints written, and restart costs.
+    ``unfinished``: work that jobs without a finish did and did not lose.
+    ``slowed``: time of finished jobs beyond all these: slower GPUs, spread, contention, and added
+        work.
     """
 
     capacity: int
@@ -75,10 +66,7 @@ class Capacity:
     ) -> Self:
         """Sum the GPU time of an interval log between two ends.
 
-        Parameters
-        ----------
-        parts
-            The parts of ``held``, except for ``slowed``, which is the rest.
+        ``parts``: the parts of ``held``, except for ``slowed``, which is the rest.
         """
         log = clipped(rows, *ends_us)
         down_log = clipped(down_rows(trace, cluster, rows, outages), *ends_us)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Float64, Int64
+from gpusched.base.libraries import polars
 from gpusched.base.suggest import nearest
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.units import WHOLE_GPU
@@ -17,8 +18,6 @@ from gpusched.schedules.down_times import held_milli
 from gpusched.schedules.schedule import UNFINISHED, Schedule
 
 if TYPE_CHECKING:
-    import polars
-
     from gpusched.model.cluster import Cluster
     from gpusched.model.outages import Outages
     from gpusched.specs.run_spec import RunSpec
@@ -34,14 +33,9 @@ ANY_TYPE: Final = "any type"
 class Holdings:
     """The rows of an interval log with the GPU time of each.
 
-    Attributes
-    ----------
-    job, kind
-        JobId, and index into ``kinds``: int64, one per row.
-    gpu_us
-        GPUs held x time, float64 microseconds; a share of a GPU counts as that share.
-    kinds
-        The GPU types of the cluster; also :data:`ANY_TYPE` if one pool has several.
+    ``job``, ``kind``: JobId, and index into ``kinds``: int64, one per row.
+    ``gpu_us``: GPUs held x time, float64 microseconds; a share of a GPU counts as that share.
+    ``kinds``: the GPU types of the cluster; also :data:`ANY_TYPE` if one pool has several.
     """
 
     job: Int64
@@ -60,10 +54,6 @@ class Holdings:
             kinds = (*kinds, ANY_TYPE)
         return cls(job, kind, _row_gpu_us(trace, rows), kinds)
 
-    def by_kind(self) -> Float64:
-        """Sum the GPU time of each of ``kinds``, microseconds."""
-        return sums(self.kind, self.gpu_us, len(self.kinds))
-
 
 def row_gpus(trace: Trace, rows: Mapping[str, AnyArray]) -> Float64:
     """Return the GPUs of each row of an interval log, float64; a GPU share counts as a fraction."""
@@ -72,8 +62,7 @@ def row_gpus(trace: Trace, rows: Mapping[str, AnyArray]) -> Float64:
 
 def _row_gpu_us(trace: Trace, rows: Mapping[str, AnyArray]) -> Float64:
     """Return the GPU time of each row, microseconds."""
-    gpu_us: Float64 = row_gpus(trace, rows) * (rows["end_us"] - rows["start_us"])
-    return gpu_us
+    return row_gpus(trace, rows) * (rows["end_us"] - rows["start_us"])
 
 
 def logged_gpu_us(trace: Trace, rows: Mapping[str, AnyArray]) -> Float64:
@@ -84,10 +73,7 @@ def logged_gpu_us(trace: Trace, rows: Mapping[str, AnyArray]) -> Float64:
 def held_gpu_us(trace: Trace, schedule: Schedule, *, is_fixed: bool) -> Float64:
     """Return the GPU time of each job, microseconds; unfinished ones count to the end of the run.
 
-    Parameters
-    ----------
-    is_fixed
-        Whether every job ran on its requested number of GPUs; then the log is not needed.
+    ``is_fixed``: whether every job ran on its requested number of GPUs; then the log is not needed.
     """
     if not is_fixed or (np.asarray(schedule.status) >= UNFINISHED).any():
         return logged_gpu_us(trace, schedule.intervals())
@@ -161,8 +147,6 @@ class Cost:
 
     def to_polars(self) -> polars.DataFrame:
         """Return a row for each type, with the costs of held and of all GPU hours."""
-        import polars
-
         return polars.DataFrame(
             {
                 "type": list(self.types),
@@ -195,7 +179,7 @@ def cost_of(result: RunLog, prices: float | Mapping[str, float]) -> Cost:
     return Cost(
         cluster.gpu_types,
         np.array([price[kind] for kind in cluster.gpu_types]),
-        held.by_kind() / US_PER_H,
+        sums(held.kind, held.gpu_us, len(held.kinds)) / US_PER_H,
         gpus_by_type(cluster) * (_window_us(result) / US_PER_H),
     )
 
@@ -205,12 +189,10 @@ def checked_prices(
 ) -> dict[str, float]:
     """Return a price for each of ``types``.
 
-    Raises
-    ------
-    ValueError
-        If a type has no price, a price has an unknown type, or a price is negative or not finite.
-    TypeError
-        If a price is not a number.
+    Raises ValueError if a type has no price, a price has an unknown type, or a price is negative or
+    not finite.
+
+    Raises TypeError if a price is not a number.
     """
     given = dict(prices) if isinstance(prices, Mapping) else dict.fromkeys(types, prices)
     for kind in given:

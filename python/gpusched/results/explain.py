@@ -49,19 +49,7 @@ _MOST_NAMES = 100_000
 def place_of(trace: Trace, job: int | str) -> int:
     """Return the JobId of a job.
 
-    Parameters
-    ----------
-    job
-        An integer: the JobId, its position in the order of submission. A text: its ``id``.
-
-    Raises
-    ------
-    TypeError
-        If ``job`` is neither.
-    IndexError
-        If there is no such position.
-    ValueError
-        If no job has this id; the message suggests the nearest.
+    ``job``: an integer: the JobId, its position in the order of submission. A text: its ``id``.
     """
     if isinstance(job, str):
         return _named(trace, job)
@@ -101,16 +89,10 @@ _ROUNDING: Final = 1e-6
 class Holder:
     """A job that held GPUs while another waited.
 
-    Attributes
-    ----------
-    job
-        JobId.
-    gpus
-        Most GPUs, of those that the other could have used, that it held at a time.
-    share
-        Its share of their GPU time.
-    side
-        One of :data:`SIDES`, for the GPUs that it held first.
+    ``job``: JobId.
+    ``gpus``: most GPUs, of those that the other could have used, that it held at a time.
+    ``share``: its share of their GPU time.
+    ``side``: one of :data:`SIDES`, for the GPUs that it held first.
     """
 
     job: int
@@ -372,10 +354,7 @@ _HOW: Final = {
 def wait_story(trace: Trace, wait: Wait, when: str) -> Iterator[str]:
     """Explain which jobs held the GPUs, and whether GPUs were too few, scattered or refused.
 
-    Parameters
-    ----------
-    when
-        What the wait began with, such as ``At submission``.
+    ``when``: what the wait began with, such as ``At submission``.
     """
     yield _at_begin(wait, when)
     yield _over_time(wait)

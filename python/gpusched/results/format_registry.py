@@ -32,14 +32,12 @@ class Exported(msgspec.Struct, frozen=True):
     @property
     def is_finished(self) -> Bool:
         """Per job, whether it finished."""
-        finished: Bool = np.asarray(self.schedule.status) == FINISHED
-        return finished
+        return np.asarray(self.schedule.status) == FINISHED
 
     @property
     def is_rejected(self) -> Bool:
         """Per job, whether it was rejected."""
-        rejected: Bool = np.asarray(self.schedule.status) == REJECTED
-        return rejected
+        return np.asarray(self.schedule.status) == REJECTED
 
     @property
     def over_us(self) -> Int64:
@@ -50,17 +48,12 @@ class Exported(msgspec.Struct, frozen=True):
 class ScheduleFormat(msgspec.Struct, frozen=True):
     """An export format of schedules.
 
-    Attributes
-    ----------
-    name, summary, source
-        The format's name, description and origin.
-    endings
-        File name extensions without the dot, which select the format if none is named.
-    write
-        ``write(exported, path, **options)`` writes the file and returns what the format could not
-        hold, a sentence each. The path is that of a temporary file, without the extension.
-    options
-        The allowed values of each option, the default first.
+    ``name``, ``summary``, ``source``: the format's name, description and origin.
+    ``endings``: file name extensions without the dot, which select the format if none is named.
+    ``write``: ``write(exported, path, **options)`` writes the file and returns what the format
+        could not hold, a sentence each. The path is that of a temporary file, without the
+        extension.
+    ``options``: the allowed values of each option, the default first.
     """
 
     name: str
@@ -75,25 +68,13 @@ SCHEDULE_FORMATS: Final[Registry[ScheduleFormat]] = Registry("format", "gpusched
 
 
 def register_schedule_format(added: ScheduleFormat) -> None:
-    """Register an export format for :meth:`gpusched.Result.export` and the command.
-
-    Raises
-    ------
-    ValueError
-        If its name is taken or a text is missing.
-    """
+    """Register an export format for :meth:`gpusched.Result.export` and the command."""
     told("format", added.name, summary=added.summary, source=added.source)
     SCHEDULE_FORMATS.add(added.name, added)
 
 
 def schedule_format(path: str | os.PathLike[str], name: str | None = None) -> ScheduleFormat:
-    """Return the format called ``name``; None: by the extension of ``path``.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
+    """Return the format called ``name``; None: by the extension of ``path``."""
     if name is not None:
         return SCHEDULE_FORMATS.find(name)
     known = SCHEDULE_FORMATS.all()
@@ -110,10 +91,7 @@ def schedule_format(path: str | os.PathLike[str], name: str | None = None) -> Sc
 def checked_options(known: ScheduleFormat, options: Mapping[str, Any]) -> dict[str, str]:
     """Return all options of a format, with defaults for those not given.
 
-    Raises
-    ------
-    ValueError
-        If an option or its value is unknown.
+    Raises ValueError if an option or its value is unknown.
     """
     for key, value in options.items():
         if key not in known.options:
@@ -132,15 +110,7 @@ def export(
     format: str | None = None,
     **options: Any,
 ) -> list[str]:
-    """Write a schedule and return what the format could not hold, a sentence each.
-
-    Raises
-    ------
-    ValueError
-        If the format, an option or its value is unknown.
-    OSError
-        If the file cannot be written.
-    """
+    """Write a schedule and return what the format could not hold, a sentence each."""
     known = schedule_format(path, format)
     checked = checked_options(known, options)
     with replacing(path) as partial:

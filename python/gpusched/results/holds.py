@@ -43,12 +43,8 @@ class Condition(NamedTuple):
 class HoldCauses:
     """The holds of a run, by the dependencies of its trace and the ends of its jobs.
 
-    Attributes
-    ----------
-    is_ruled_out
-        Which jobs were cancelled because their dependencies can never be met.
-    cancelled_us
-        When each job was cancelled; -1 for others.
+    ``is_ruled_out``: which jobs were cancelled because their dependencies can never be met.
+    ``cancelled_us``: when each job was cancelled; -1 for others.
     """
 
     def __init__(self, result: RunLog) -> None:

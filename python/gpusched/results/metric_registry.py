@@ -244,11 +244,6 @@ def summarise(run: RunFacts) -> Summary:
 
     Times are seconds, ``gap`` and ``makespan_gap`` are ratios (0.12 is 12%). Metrics of finished
     jobs are NaN if no job finished.
-
-    Raises
-    ------
-    TypeError
-        If a metric returns neither a number nor a text.
     """
     load_entry_points()
     return _values(run, _summarised(METRICS.version, run.there, run.window is not None))
@@ -265,14 +260,7 @@ def _summarised(version: int, there: frozenset[str], is_part: bool) -> tuple[Nam
 
 
 def metric_of(run: RunFacts, key: str) -> float | int | str | bool:
-    """Compute one metric.
-
-    Raises
-    ------
-    ValueError
-        If it is unknown (the nearest is suggested), the run lacks what it needs, or it is not
-        defined for a part of a run.
-    """
+    """Compute one metric."""
     metric = METRICS.find(key)
     if not _can_be(metric, run.window is not None):
         raise ValueError(

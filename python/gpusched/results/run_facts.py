@@ -159,8 +159,7 @@ class RunFacts:
     @kept
     def all_finished(self) -> Bool:
         """Which jobs finished, counted or not."""
-        finished: Bool = np.asarray(self.schedule.status) == FINISHED
-        return finished
+        return np.asarray(self.schedule.status) == FINISHED
 
     @kept
     def finished(self) -> Bool:
@@ -265,8 +264,7 @@ class RunFacts:
     @kept
     def flow_us(self) -> Int64:
         """Finish - submit of the finished jobs, microseconds."""
-        flow: Int64 = (self.schedule.finish_us - self.trace.submit_us)[self.finished]
-        return flow
+        return (self.schedule.finish_us - self.trace.submit_us)[self.finished]
 
     @kept
     def jct_s(self) -> Float64:
@@ -281,8 +279,7 @@ class RunFacts:
     @kept
     def wait_us(self) -> Int64:
         """All time without GPUs of the finished jobs, microseconds."""
-        wait: Int64 = self.flow_us - self.schedule.held_us[self.finished]
-        return wait
+        return self.flow_us - self.schedule.held_us[self.finished]
 
     @kept
     def ordered_wait_s(self) -> Float64:
@@ -309,8 +306,7 @@ class RunFacts:
     @kept
     def service_s(self) -> Float64:
         """Run times (service) of the finished jobs, seconds."""
-        service: Float64 = self.trace.service_us[self.finished] / US_PER_S
-        return service
+        return self.trace.service_us[self.finished] / US_PER_S
 
     @kept
     def gpus(self) -> Float64:
@@ -388,8 +384,7 @@ class RunFacts:
         first, opens, ends = self._ended
         hit = np.flatnonzero(ends[:-1] == INTERRUPT)
         hit = hit[~opens[hit + 1] & self.counted[rows["job"][first[hit]]]]
-        waited_us: Int64 = rows["start_us"][first[hit + 1]] - rows["end_us"][first[hit]]
-        return waited_us
+        return rows["start_us"][first[hit + 1]] - rows["end_us"][first[hit]]
 
     @property
     def _ended(self) -> tuple[Int64, Bool, AnyArray]:
@@ -440,14 +435,12 @@ class RunFacts:
     @kept
     def has_deadline(self) -> Bool:
         """Which counted jobs have a deadline; requires a trace with deadlines."""
-        has: Bool = (np.asarray(self.trace.deadline_us) >= 0) & self.counted
-        return has
+        return (np.asarray(self.trace.deadline_us) >= 0) & self.counted
 
     @kept
     def late_us(self) -> Int64:
         """Finish - deadline, microseconds."""
-        late: Int64 = np.asarray(self.schedule.finish_us) - np.asarray(self.trace.deadline_us)
-        return late
+        return np.asarray(self.schedule.finish_us) - np.asarray(self.trace.deadline_us)
 
     @kept
     def met(self) -> Bool:

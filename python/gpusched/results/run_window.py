@@ -23,13 +23,9 @@ MOST_S: Final = 2.0**43
 class RunWindow(msgspec.Struct, frozen=True):
     """A part of a run: the jobs submitted in it, and its time.
 
-    Attributes
-    ----------
-    warm_up_s
-        Begin after the first submission, seconds.
-    tail_s
-        End before the last submission, seconds. None: it ends with the last finish, and every job
-        submitted after the warm-up counts.
+    ``warm_up_s``: begin after the first submission, seconds.
+    ``tail_s``: end before the last submission, seconds. None: it ends with the last finish, and
+        every job submitted after the warm-up counts.
     """
 
     warm_up_s: float = 0.0
@@ -37,13 +33,7 @@ class RunWindow(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, warm_up_s: float | None, tail_s: float | None = None) -> RunWindow | None:
-        """Return the window between the two; None (the whole run) if neither cuts.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If one is not a number of seconds >= 0.
-        """
+        """Return the window between the two; None (the whole run) if neither cuts."""
         begin = 0.0 if warm_up_s is None else not_negative("warm_up_s", warm_up_s, MOST_S)
         end = None if tail_s is None else not_negative("tail_s", tail_s, MOST_S)
         return None if begin == 0 and end is None else cls(begin, end)

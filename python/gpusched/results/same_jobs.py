@@ -43,12 +43,8 @@ def say_left(result: Result, window: RunWindow | None) -> dict[str, Any]:
 class Apart:
     """Jobs left out of several runs, because one run does not finish them.
 
-    Attributes
-    ----------
-    left
-        All of these, packed.
-    others
-        Those that another run finishes.
+    ``left``: all of these, packed.
+    ``others``: those that another run finishes.
     """
 
     left: bytes
@@ -72,10 +68,7 @@ class Apart:
     ) -> dict[str, Any]:
         """Return the metrics of the other finished jobs, and the column :data:`OTHERS`.
 
-        Parameters
-        ----------
-        more
-            Metrics in addition to the default ones.
+        ``more``: metrics in addition to the default ones.
         """
         trace = result.trace
         left, others = (
@@ -100,12 +93,8 @@ def _share(trace: Trace, some: Bool, counted: Bool) -> float:
 class SameJobs:
     """The jobs that all of several runs of a trace finish.
 
-    Attributes
-    ----------
-    num, num_others
-        Their number, and the number of others.
-    share_of_others
-        The others' share of the requested GPU time (GPUs x service).
+    ``num``, ``num_others``: their number, and the number of others.
+    ``share_of_others``: the others' share of the requested GPU time (GPUs x service).
     """
 
     def __init__(self, results: Mapping[str, Result], window: RunWindow | None) -> None:
@@ -135,10 +124,7 @@ class SameJobs:
     def lines(self, every: str) -> list[str]:
         """Describe which jobs count; empty if all do, or for a single run.
 
-        Parameters
-        ----------
-        every
-            The subject of the sentence: ``"every policy"``.
+        ``every``: the subject of the sentence: ``"every policy"``.
         """
         if not self.num_others or len(self._num_finished) == 1:
             return []

@@ -54,16 +54,10 @@ def down_rows(
     The GPUs of a server are down while an outage of it is open, except those that a job still
     holds.
 
-    Parameters
-    ----------
-    rows
-        The interval log, as :attr:`gpusched.Result.intervals`.
+    Columns ``server``, ``start_us``, ``end_us`` and ``milli`` (thousandths of GPUs), by server and
+    time.
 
-    Returns
-    -------
-    dict
-        Columns ``server``, ``start_us``, ``end_us`` and ``milli`` (thousandths of GPUs), by server
-        and time.
+    ``rows``: the interval log, as :attr:`gpusched.Result.intervals`.
     """
     if outages is None:
         return {name: np.empty(0, np.int64) for name in ("server", "start_us", "end_us", "milli")}

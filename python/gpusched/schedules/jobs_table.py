@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, read_only
+from gpusched.base.libraries import polars
 from gpusched.base.replacing import replacing
 from gpusched.base.ticks import us_to_seconds
 from gpusched.schedules.schedule import (
@@ -23,8 +24,6 @@ from gpusched.schedules.schedule import (
 from gpusched.traces.checked_columns import NOT_GIVEN
 
 if TYPE_CHECKING:
-    import polars
-
     from gpusched.traces.workload import Trace
 
 
@@ -38,8 +37,6 @@ def write_jobs(
     Otherwise Polars first copies a column's texts into one buffer. If all texts are empty there is
     no buffer, and comparing texts at an unmapped address is ten times slower on some processors.
     """
-    import polars
-
     options: dict[str, Any] = {}
     if "arrow_schema" in inspect.signature(polars.DataFrame.write_parquet).parameters:
         options["arrow_schema"] = frame.schema
@@ -247,8 +244,6 @@ class Jobs:
 
     def frame(self, of_trace: Mapping[str, polars.Series]) -> polars.DataFrame:
         """Return :meth:`to_polars`, with the columns that :func:`trace_series` made."""
-        import polars
-
         data = {column: of_trace.get(column) for column in self.columns}
         for column, series in data.items():
             if column == "status":
@@ -282,8 +277,6 @@ def _where(defined: Bool, ticks: Int64) -> Float64:
 
 
 def _series(values: AnyArray) -> polars.Series:
-    import polars
-
     if values.dtype.kind == "U":
         return polars.Series(values.tolist())
     # Without undefined values the series shares the memory of the column.
@@ -292,8 +285,6 @@ def _series(values: AnyArray) -> polars.Series:
 
 
 def _decoded(codes: AnyArray, names: tuple[str, ...]) -> polars.Series:
-    import polars
-
     if len(codes) and (codes == codes[0]).all():
         return polars.repeat(names[codes[0]], len(codes), dtype=polars.String, eager=True)
     return polars.Series(names, dtype=polars.String).gather(codes)

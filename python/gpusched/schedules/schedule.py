@@ -275,10 +275,7 @@ def _feed(sha: Any, columns: Sequence[AnyArray]) -> None:
 def widths_of(rows: Mapping[str, AnyArray], first: Int64, gpus: Int32) -> Int64:
     """Return the GPUs of each interval that begins at a row of ``first``; in a pool, the job's.
 
-    Parameters
-    ----------
-    gpus
-        GPUs of each job, int32[num_jobs].
+    ``gpus``: GPUs of each job, int32[num_jobs].
     """
     if len(first) == 0:
         return np.empty(0, dtype=np.int64)
@@ -286,17 +283,13 @@ def widths_of(rows: Mapping[str, AnyArray], first: Int64, gpus: Int32) -> Int64:
     pooled = rows["server"] < 0
     if pooled.any():
         held = np.where(pooled, gpus[rows["job"]], held)
-    widths: Int64 = np.add.reduceat(held, first)
-    return widths
+    return np.add.reduceat(held, first)
 
 
 def whole_intervals(rows: Mapping[str, AnyArray]) -> tuple[Int64, Bool]:
     """Find the rows that begin an interval; a multi-server job has one row per server.
 
-    Returns
-    -------
-    tuple
-        Index of the first row of each interval, and whether that interval is its job's first.
+    Index of the first row of each interval, and whether that interval is its job's first.
     """
     job: Any = rows["job"]
     if len(job) == 0:
@@ -311,10 +304,7 @@ def whole_intervals(rows: Mapping[str, AnyArray]) -> tuple[Int64, Bool]:
 def over_us(schedule: Schedule, rows: Mapping[str, AnyArray]) -> Int64:
     """Return when each job finished, was killed or failed; -1 for others.
 
-    Parameters
-    ----------
-    rows
-        The interval log.
+    ``rows``: the interval log.
     """
     ends_us: Int64 = np.array(schedule.finish_us)
     job = rows["job"]

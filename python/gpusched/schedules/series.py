@@ -15,12 +15,13 @@ from gpusched.base.arrays import (
     AnyArray,
     Bool,
     Float64,
+    FrozenColumns,
     Int32,
     Int64,
     accumulate,
-    freeze_columns,
     read_only,
 )
+from gpusched.base.libraries import polars
 from gpusched.base.ticks import us_to_seconds
 from gpusched.base.units import WHOLE_GPU
 from gpusched.schedules.down_times import down_rows, struck
@@ -37,15 +38,13 @@ from gpusched.schedules.schedule import (
 )
 
 if TYPE_CHECKING:
-    import polars
-
     from gpusched.model.cluster import Cluster
     from gpusched.model.outages import Outages
     from gpusched.traces.workload import Trace
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Steps:
+class Steps(FrozenColumns):
     """Step functions that share their steps: entry ``i`` holds from ``time_s[i]`` to the next.
 
     The last entry holds from then on.
@@ -58,9 +57,6 @@ class Steps:
 
     time_s: Float64
 
-    def __post_init__(self) -> None:
-        freeze_columns(self, is_own=True)
-
     def __len__(self) -> int:
         return len(self.time_s)
 
@@ -72,11 +68,6 @@ class Steps:
         """Return at most ``points`` equal steps, each with the mean over its time, for plots.
 
         A series of at most ``points`` steps is returned unchanged.
-
-        Raises
-        ------
-        ValueError
-            If ``points`` is less than 2.
         """
         if points < 2:
             raise ValueError(f"resample: points must be at least 2, not {points}")
@@ -98,8 +89,6 @@ class Steps:
 
     def to_polars(self) -> polars.DataFrame:
         """Return the columns as a Polars frame."""
-        import polars
-
         return polars.DataFrame({f.name: getattr(self, f.name) for f in fields(self)})
 
 
@@ -110,12 +99,9 @@ class Series(Steps):
     A job waits while it is in the queue and without GPUs: from its submission, or the end of its
     hold, until it is over. Rejected jobs never wait.
 
-    Attributes
-    ----------
-    allocated_gpus, queue_jobs, queue_gpus, running_jobs
-        int64; means over each step, in float64, if resampled.
-    down_gpus
-        The same: GPUs of servers with an outage that no job holds.
+    ``allocated_gpus``, ``queue_jobs``, ``queue_gpus``, ``running_jobs``: int64; means over each
+        step, in float64, if resampled.
+    ``down_gpus``: the same: GPUs of servers with an outage that no job holds.
     """
 
     allocated_gpus: AnyArray
@@ -194,11 +180,8 @@ def intervals_ended(
 ) -> tuple[Int64, Bool, AnyArray]:
     """Find the intervals of a log, and how each ends.
 
-    Returns
-    -------
-    tuple
-        As :func:`whole_intervals`, and the kind of each end, an index into ``KINDS``: ``RESIZE``
-        if the job goes on at once, unless its server failed.
+    As :func:`whole_intervals`, and the kind of each end, an index into ``KINDS``: ``RESIZE`` if the
+    job goes on at once, unless its server failed.
     """
     first, opens = whole_intervals(intervals)
     job, start_us = intervals["job"][first], intervals["start_us"][first]
@@ -298,8 +281,6 @@ class Events:
 
     def to_polars(self) -> polars.DataFrame:
         """Return ``time_s``, ``kind``, ``job`` (JobId), ``id`` and ``gpus`` as a Polars frame."""
-        import polars
-
         ids = self._trace.id
         names = polars.Series(ids.tolist() if ids.dtype.kind == "U" else ids)
         return polars.DataFrame(
@@ -327,19 +308,13 @@ class Level(Steps):
 
 
 @dataclass(frozen=True, eq=False)
-class LinkUse:
+class LinkUse(FrozenColumns):
     """The links ever used, one entry each, by number.
 
-    Attributes
-    ----------
-    link
-        int64: number of the link, see :class:`Contention`.
-    max_rings
-        int64: most rings at a time.
-    mean_rings
-        Time-weighted mean number of rings while in use.
-    used_s, contended_s
-        Seconds with at least one ring, and with two or more.
+    ``link``: int64: number of the link, see :class:`Contention`.
+    ``max_rings``: int64: most rings at a time.
+    ``mean_rings``: time-weighted mean number of rings while in use.
+    ``used_s``, ``contended_s``: seconds with at least one ring, and with two or more.
     """
 
     link: Int64
@@ -347,9 +322,6 @@ class LinkUse:
     mean_rings: Float64
     used_s: Float64
     contended_s: Float64
-
-    def __post_init__(self) -> None:
-        freeze_columns(self, is_own=True)
 
     def __len__(self) -> int:
         return len(self.link)
@@ -387,13 +359,7 @@ class Contention:
         )
 
     def name(self, link: int) -> str:
-        """Return ``server 3`` or ``uplink of rack 1``.
-
-        Raises
-        ------
-        IndexError
-            If there is no such link.
-        """
+        """Return ``server 3`` or ``uplink of rack 1``."""
         num_servers, domains = self._cluster.num_servers, self._cluster.domains
         if not 0 <= link < num_servers + len(domains):
             raise IndexError(f"link {link}: must lie in 0..{num_servers + len(domains) - 1}")
@@ -402,13 +368,7 @@ class Contention:
         return f"uplink of {domains[link - num_servers].name}"
 
     def level(self, link: int) -> Level:
-        """Return the number of rings on ``link`` over time; no steps if it was never used.
-
-        Raises
-        ------
-        IndexError
-            If there is no such link.
-        """
+        """Return the number of rings on ``link`` over time; no steps if it was never used."""
         self.name(link)
         begin, end = np.searchsorted(self._link, (link, link + 1))
         return Level(us_to_seconds(self._time_us[begin:end]), read_only(self._rings[begin:end]))
@@ -471,8 +431,6 @@ class Contention:
 
     def to_polars(self) -> polars.DataFrame:
         """Return :attr:`links` as a Polars frame, with their names."""
-        import polars
-
         columns: dict[str, Any] = {"link": self.links.link}
         columns["name"] = [self.name(link) for link in self.links.link.tolist()]
         for column in ("max_rings", "mean_rings", "used_s", "contended_s"):
@@ -510,12 +468,9 @@ def _rings(
 def _crossings(ring: Int64, domain: Int32, gpus: Int64, parent: Int32) -> tuple[Int64, Int64]:
     """Return pairs (ring, domain) in which the domain holds some, but not all, of its GPUs.
 
-    Parameters
-    ----------
-    ring, domain, gpus
-        For each ring and server: the ring, the domain of the server, and the ring's GPUs there.
-    parent
-        The domain above each domain, -1 above the root.
+    ``ring``, ``domain``, ``gpus``: for each ring and server: the ring, the domain of the server,
+        and the ring's GPUs there.
+    ``parent``: the domain above each domain, -1 above the root.
     """
     width = np.bincount(ring, gpus)
     rings, domains, inside = [], [], []

@@ -38,12 +38,8 @@ if TYPE_CHECKING:
 class PredictedBy(NamedTuple):
     """The trace's column with the run times that a run's policy sees.
 
-    Attributes
-    ----------
-    column
-        ``service_us`` (true run times), ``estimate_us`` or ``predicted_us``.
-    predictor
-        Name of the predictor, for messages.
+    ``column``: ``service_us`` (true run times), ``estimate_us`` or ``predicted_us``.
+    ``predictor``: name of the predictor, for messages.
     """
 
     column: str
@@ -60,13 +56,7 @@ class PredictedBy(NamedTuple):
         return self.column == "estimate_us"
 
     def values(self, trace: Trace) -> AnyArray:
-        """Return the column, in which every job must have a value.
-
-        Raises
-        ------
-        ValueError
-            If the trace has no such column, or a job has no value; the message names the job.
-        """
+        """Return the column, in which every job must have a value."""
         values: AnyArray | None = getattr(trace, self.column)
         shown = self.column.removesuffix("us") + "s"
         if values is None:
@@ -168,29 +158,16 @@ def job_columns(
     These are the columns of ``_core.JOB_COLUMNS`` that the trace has and the run reads, in the
     table's types; others have no key. ``public_columns`` are for plug-ins.
 
-    Parameters
-    ----------
-    predicted
-        The column of the trace with the run times that policies see.
-    uses_estimates
-        Whether the policy reads estimates; if not, they are left out and may be missing.
-    speed
-        Name of the speed; its registration lists the columns of profiles and graphs to include.
-    fills_estimates
-        Whether true run times replace missing estimates; if not, they stay -1.
-    holds
-        Whether to include what holds jobs back or cancels them, as for whole runs.
-    priority_age_s
-        As for :func:`gpusched.simulate`.
-    states
-        Whether to include how long jobs may run by their limits or estimates, as for runs with
-        maintenance that is known ahead.
-
-    Raises
-    ------
-    ValueError
-        If the trace lacks the column, or a job has no value in it; and as
-        :func:`~gpusched.traces.model_columns.model_columns` and :func:`holds_of`.
+    ``predicted``: the column of the trace with the run times that policies see.
+    ``uses_estimates``: whether the policy reads estimates; if not, they are left out and may be
+        missing.
+    ``speed``: name of the speed; its registration lists the columns of profiles and graphs to
+        include.
+    ``fills_estimates``: whether true run times replace missing estimates; if not, they stay -1.
+    ``holds``: whether to include what holds jobs back or cancels them, as for whole runs.
+    ``priority_age_s``: as for :func:`gpusched.simulate`.
+    ``states``: whether to include how long jobs may run by their limits or estimates, as for runs
+        with maintenance that is known ahead.
     """
     estimate_us = trace.estimate_us
     predicted_us = None if predicted.is_truth else predicted.values(trace)
@@ -276,16 +253,7 @@ def save_case(
     The tool runs the core without Python, for sanitizers and profilers, and prints the digest. It
     refuses a truncated or changed file by the length and SHA-256 in the header.
 
-    Parameters
-    ----------
-    predicted
-        The column of the predictor of ``spec``; None if it predicts during the run.
-
-    Raises
-    ------
-    ValueError
-        If the policy, the placement or the predictor is written in Python, or there are outages
-        or ``kill_invalid_depend``.
+    ``predicted``: the column of the predictor of ``spec``; None if it predicts during the run.
     """
     for name in ("outages", "kill_invalid_depend"):
         if getattr(spec, name):
@@ -441,28 +409,18 @@ def iteration_limits(
     >>> bool(limits["low"][0] <= limits["min"][0] <= limits["max"][0])
     True
     """
-    limits: dict[str, Float64] = _core.iteration_limits(*_speed_arguments(trace, cluster, speed))
-    return limits
+    return _core.iteration_limits(*_speed_arguments(trace, cluster, speed))
 
 
 def least_costs(trace: Trace, cluster: Cluster, *, speed: str | SpeedChoice) -> dict[str, Float64]:
     """Return lower bounds on each job's cost over all its GPU counts and types.
 
-    Returns
-    -------
-    dict
-        float64[num_jobs], relative to the job at its requested number of GPUs on the best type:
-        ``time`` for the run time, ``gpu_time`` for the GPU time; 1 if the speed is not elastic.
-        And the lowest and highest number of GPUs on which it can run, ``narrowest`` and
-        ``widest``: the requested number if the speed is not elastic.
-
-    Raises
-    ------
-    ValueError
-        As :func:`iteration_limits`.
+    float64[num_jobs], relative to the job at its requested number of GPUs on the best type:
+    ``time`` for the run time, ``gpu_time`` for the GPU time; 1 if the speed is not elastic. And the
+    lowest and highest number of GPUs on which it can run, ``narrowest`` and ``widest``: the
+    requested number if the speed is not elastic.
     """
-    costs: dict[str, Float64] = _core.least_costs(*_speed_arguments(trace, cluster, speed))
-    return costs
+    return _core.least_costs(*_speed_arguments(trace, cluster, speed))
 
 
 def _speed_arguments(trace: Trace, cluster: Cluster, speed: str | SpeedChoice) -> tuple[Any, ...]:

@@ -21,16 +21,10 @@ if TYPE_CHECKING:
 class TraceSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The trace of a run.
 
-    Attributes
-    ----------
-    name, source
-        Title and origin of the trace.
-    num_jobs
-        Number of jobs, 1 or more.
-    first_submit_us
-        Submit of the first job, microseconds.
-    sha256
-        The trace's fingerprint, see :func:`gpusched.specs.fingerprints.fingerprint`.
+    ``name``, ``source``: title and origin of the trace.
+    ``num_jobs``: number of jobs, 1 or more.
+    ``first_submit_us``: submit of the first job, microseconds.
+    ``sha256``: the trace's fingerprint, see :func:`gpusched.specs.fingerprints.fingerprint`.
     """
 
     name: str
@@ -62,14 +56,9 @@ _sources: Memo[Trace, TraceSource] = Memo(1)
 class OutageSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The outages of a run.
 
-    Attributes
-    ----------
-    source
-        Where they come from, or how they were drawn.
-    num_rows
-        Number of outages, 1 or more.
-    sha256
-        SHA-256 of the outages.
+    ``source``: where they come from, or how they were drawn.
+    ``num_rows``: number of outages, 1 or more.
+    ``sha256``: SHA-256 of the outages.
     """
 
     source: str

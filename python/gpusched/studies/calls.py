@@ -31,10 +31,8 @@ _scopes: Final[dict[str, StopScope]] = {}
 class Outcome:
     """The result of a call, or its error.
 
-    Attributes
-    ----------
-    processor_s
-        Processor time of its process while it ran; includes calls that ran there at the same time.
+    ``processor_s``: processor time of its process while it ran; includes calls that ran there at
+        the same time.
     """
 
     made: Any = None
@@ -136,11 +134,6 @@ def end_if_starting() -> None:
 
     The script needed processes at its top level, so its main part has no guard. The parent
     notices the missing worker, reports it, and runs the rest of the script itself.
-
-    Raises
-    ------
-    SystemExit
-        In such a process.
     """
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise SystemExit(1)

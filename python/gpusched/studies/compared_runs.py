@@ -6,12 +6,14 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from gpusched.base.arrays import Float64
+from gpusched.base.libraries import polars as pl
 from gpusched.base.suggest import nearest
+from gpusched.base.tables import FORMATS
 from gpusched.base.wording import plural
 from gpusched.results.metric_registry import metrics
 from gpusched.results.same_jobs import MOST_LEFT, OTHERS, UNSERVED
@@ -27,9 +29,6 @@ from gpusched.studies.hodges_lehmann import (
     typical,
 )
 from gpusched.studies.verdicts import Scale, growth_mark, headline, not_beaten, too_few
-
-if TYPE_CHECKING:
-    import polars as pl
 
 SEED: Final = "seed"
 Key = tuple[Any, ...]
@@ -153,13 +152,11 @@ class ComparedRuns:
         >>> "srtf" in compared.table("latex", caption="Mean completion time")
         True
         """
-        from gpusched.base.tables import FORMATS
         from gpusched.studies.paper_tables import table_of
 
         if format not in FORMATS:
             raise ValueError(f"format: {format!r} must be one of {', '.join(FORMATS)}")
-        made: str = getattr(table_of(self, caption or ""), f"to_{format}")()
-        return made
+        return getattr(table_of(self, caption or ""), f"to_{format}")()
 
     def __repr__(self) -> str:
         return (
@@ -227,7 +224,8 @@ def compare_runs(
     """
     check_level(level)
     if better is None:
-        better = _better(metric)
+        known: Any = metrics().get(metric)
+        better = "neutral" if known is None else known.better
     elif better not in ("lower", "higher", "neutral"):
         raise ValueError(f"better: {better!r} must be 'lower', 'higher' or 'neutral'")
     settings = _settings_of(runs, metric, axis, by)
@@ -258,7 +256,12 @@ def compare_runs(
         for row, p in zip(tested, adjusted, strict=True):
             row["p_adjusted"] = p
     _spare_baseline(rows, axis, baseline, by, level)
-    whole = _run_warnings(runs, metric, axis, by, warm_up_s)
+    whole = [
+        *_unstable(runs, axis),
+        *_no_warm_up(runs, metric, warm_up_s),
+        *_weak_quantile(runs, metric),
+        *_other_jobs(runs, axis, by),
+    ]
     seeds, needed = (
         max((row["num_pairs"] for row in tested), default=0),
         seeds_for(max(1, len(tested)), level=level),
@@ -286,7 +289,7 @@ def compare_runs(
 
 def _scale(metric: str, settings: dict[Key, Setting]) -> Scale:
     """Use ratios for positive metrics, but differences for shares."""
-    known = metrics().get(metric)
+    known: Any = metrics().get(metric)
     if known is not None and known.kind == "percent":
         return "difference"
     groups = (group for setting in settings.values() for group in setting.values())
@@ -375,11 +378,6 @@ def _spare_baseline(
             )
 
 
-def _better(metric: str) -> Any:
-    known = metrics().get(metric)
-    return "neutral" if known is None else known.better
-
-
 def _check_baseline(settings: dict[Key, Setting], axis: str, baseline: str | float | None) -> None:
     known = dict.fromkeys(name for setting in settings.values() for name in setting)
     if baseline is not None and baseline not in known:
@@ -389,8 +387,6 @@ def _check_baseline(settings: dict[Key, Setting], axis: str, baseline: str | flo
 
 
 def _frame(rows: list[dict[str, Any]], runs: pl.DataFrame, keys: tuple[str, ...]) -> pl.DataFrame:
-    import polars as pl
-
     types: dict[str, Any] = dict.fromkeys(_NUMBERS, pl.Float64)
     types |= dict.fromkeys(_COUNTS, pl.Int64)
     types |= {"is_beaten": pl.Boolean, "is_clairvoyant": pl.Boolean}
@@ -423,19 +419,13 @@ def _placed(rows: list[dict[str, Any]], keys: tuple[str, ...]) -> list[str]:
 class Group:
     """Runs of one setting and one value of the axis.
 
-    Attributes
-    ----------
-    by_seed
-        The metric of each seed that has one.
-    missing
-        Seeds whose run failed, or has no such value.
-    growth
-        The metric ``growth`` of each run that has one.
-    is_clairvoyant
-        Whether any run saw the true run times.
-    unserved, others
-        The share of the requested GPU time that a run did not finish, or that only some of the
-        runs compared finished: the largest over the seeds. 0 for metrics of all jobs.
+    ``by_seed``: the metric of each seed that has one.
+    ``missing``: seeds whose run failed, or has no such value.
+    ``growth``: the metric ``growth`` of each run that has one.
+    ``is_clairvoyant``: whether any run saw the true run times.
+    ``unserved``, ``others``: the share of the requested GPU time that a run did not finish, or that
+        only some of the runs compared finished: the largest over the seeds. 0 for metrics of all
+        jobs.
     """
 
     by_seed: dict[Any, float] = field(default_factory=dict)
@@ -490,17 +480,10 @@ Setting = dict[Any, Group]
 def _settings_of(
     runs: pl.DataFrame, metric: str, axis: str, by: Sequence[str]
 ) -> dict[Key, Setting]:
-    """Group the runs by setting and by value of the axis, in the order of the frame.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, the metric is not a number, or two runs of a group have the same
-        seed: the message names the columns in which they differ.
-    """
+    """Group the runs by setting and by value of the axis, in the order of the frame."""
     _check_columns(runs, metric, axis, by)
     found: dict[Key, dict[Any, Group]] = {}
-    known = metrics().get(metric)
+    known: Any = metrics().get(metric)
     of_jobs = (UNSERVED, OTHERS) if known is None or known.is_of_finished else ()
     more = [name for name in (GROWTH, *of_jobs, "clairvoyant") if name in runs.columns]
     rows = runs.select(*dict.fromkeys((*by, axis, SEED, metric, *more))).iter_rows(named=True)
@@ -545,8 +528,6 @@ def _check_columns(runs: pl.DataFrame, metric: str, axis: str, by: Sequence[str]
 def _twice(
     runs: pl.DataFrame, metric: str, axis: str, by: Sequence[str], row: dict[str, Any]
 ) -> str:
-    import polars as pl
-
     same = pl.all_horizontal(pl.col(name).eq_missing(row[name]) for name in (*by, axis, SEED))
     alike = runs.filter(same)
     measured = {*metrics(), metric, *_NOT_AXES} - {"load"}  # both a metric and an axis
@@ -574,12 +555,8 @@ def _row_warnings(
 ) -> list[str]:
     """Return the warnings of a row: seeds without a value or a pair, too few of them.
 
-    Parameters
-    ----------
-    base
-        The runs it is compared with: None for the baseline itself, or where there is none.
-    lacks_baseline
-        Whether the setting has no run of the baseline.
+    ``base``: the runs it is compared with: None for the baseline itself, or where there is none.
+    ``lacks_baseline``: whether the setting has no run of the baseline.
     """
     lines = []
     num = len(group.by_seed)
@@ -610,22 +587,6 @@ def _row_warnings(
     return lines
 
 
-def _run_warnings(
-    runs: pl.DataFrame,
-    metric: str,
-    axis: str,
-    by: Sequence[str],
-    warm_up_s: float | None,
-) -> list[str]:
-    """Return warnings of settings: unstable loads, no warm-up, weak quantiles."""
-    return [
-        *_unstable(runs, axis),
-        *_no_warm_up(runs, metric, warm_up_s),
-        *_weak_quantile(runs, metric),
-        *_other_jobs(runs, axis, by),
-    ]
-
-
 def _seeds(seeds: Sequence[Any]) -> str:
     shown = ", ".join(map(str, seeds[:_MOST_SEEDS]))
     more = f" and {len(seeds) - _MOST_SEEDS} more" if len(seeds) > _MOST_SEEDS else ""
@@ -633,8 +594,6 @@ def _seeds(seeds: Sequence[Any]) -> str:
 
 
 def _unstable(runs: pl.DataFrame, axis: str) -> list[str]:
-    import polars as pl
-
     lines = []
     has_load = _is_number(runs, "load") and runs["load"].null_count() < len(runs)
     if has_load and (over := runs.filter(pl.col("load") >= 1.0)).height:
@@ -663,7 +622,7 @@ def _unstable(runs: pl.DataFrame, axis: str) -> list[str]:
 
 def _no_warm_up(runs: pl.DataFrame, metric: str, warm_up_s: float | None) -> list[str]:
     at_load = _is_number(runs, "load") and runs["load"].null_count() < len(runs)
-    known = metrics().get(metric)
+    known: Any = metrics().get(metric)
     if not at_load or known is None or known.group != "jobs":
         return []
     if warm_up_s is None:
@@ -699,8 +658,6 @@ def _weak_quantile(runs: pl.DataFrame, metric: str) -> list[str]:
 
 
 def _other_jobs(runs: pl.DataFrame, axis: str, by: Sequence[str]) -> list[str]:
-    import polars as pl
-
     if OTHERS in runs.columns or not _is_number(runs, "num_finished"):
         return []
     counts = runs.group_by(*by, "seed").agg(pl.col("num_finished").drop_nulls().n_unique())

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -17,6 +17,7 @@ from gpusched._core import Placement
 from gpusched.base.arrays import AnyArray, Bool
 from gpusched.base.failures import raise_named
 from gpusched.base.field_checks import check_integer
+from gpusched.base.libraries import polars as pl
 from gpusched.base.progress import OnProgress, Progress, checked
 from gpusched.base.run_warning import warn
 from gpusched.base.suggest import nearest
@@ -26,6 +27,7 @@ from gpusched.engine.prepare import check_memory, least_bytes
 from gpusched.engine.seams import check_shared, own, placement_seam
 from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.model.cluster import Cluster
+from gpusched.model.outages import Outages
 from gpusched.plugins.policy import (
     AnyPolicy,
     ContentionChoice,
@@ -37,6 +39,7 @@ from gpusched.results import shown_metrics
 from gpusched.results.breakdown import job_groups
 from gpusched.results.cost import sums
 from gpusched.results.metric_registry import metrics
+from gpusched.results.result import Result
 from gpusched.results.run_remarks import of_results
 from gpusched.results.run_window import RunWindow
 from gpusched.results.same_jobs import SameJobs
@@ -44,13 +47,7 @@ from gpusched.schedules.jobs_table import trace_series, write_jobs
 from gpusched.studies.driver import run_tasks
 from gpusched.studies.executors import opened
 from gpusched.studies.hodges_lehmann import Estimate, ratio
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from gpusched.model.outages import Outages
-    from gpusched.results.result import Result
-    from gpusched.traces.workload import Trace
+from gpusched.traces.workload import Trace
 
 Side = Literal["lost", "won"]
 DEFAULT_POLICIES: Final = ("fifo-skip", "sjf", "srtf", "2d-las", "easy")
@@ -241,15 +238,10 @@ def _num_threads(threads: int | None, num_runs: int) -> int:
 class Tenths(NamedTuple):
     """How the mean JCT of a policy compares with another's in the tenths of a trace.
 
-    Attributes
-    ----------
-    ratio
-        Over all jobs.
-    num_lower
-        Number of tenths in which it is lower.
-    typical
-        The ratio in a typical tenth and its range, as :func:`gpusched.studies.ratio` gives them.
-        Tenths follow one another, so the range is not a confidence interval.
+    ``ratio``: over all jobs.
+    ``num_lower``: number of tenths in which it is lower.
+    ``typical``: the ratio in a typical tenth and its range, as :func:`gpusched.studies.ratio` gives
+        them. Tenths follow one another, so the range is not a confidence interval.
     """
 
     ratio: float
@@ -413,8 +405,6 @@ class Comparison:
         >>> found.table()["policy"].to_list()
         ['fifo', 'sjf']
         """
-        import polars as pl
-
         rows = [summary | {"policy": label} for label, summary in self.summaries.items()]
         return pl.from_dicts(rows, infer_schema_length=None)
 
@@ -444,8 +434,6 @@ class Comparison:
         >>> gs.compare(jobs, cluster, ["fifo", "srtf"]).by("gpus").columns[:2]
         ['policy', 'gpus']
         """
-        import polars as pl
-
         labels = pl.Enum(list(self.results))
         frames = []
         for label, result in self.results.items():
@@ -623,8 +611,6 @@ class Comparison:
         >>> found.jobs().height
         6
         """
-        import polars as pl
-
         labels = pl.Enum(list(self.results))
         of_trace = trace_series(self.trace)
         frames = [
@@ -773,8 +759,6 @@ def _changed_groups(
     baseline: Result, policy: Result, side: Side, by: str, counted: Bool
 ) -> pl.DataFrame:
     """Return the groups with the largest total loss or gain; see ``Comparison.losers``."""
-    import polars as pl
-
     groups = job_groups(baseline, by)
     codes, size = groups.codes, len(groups.names)
     change_s = np.where(counted, _change_s(baseline, policy, side), np.nan)
@@ -817,8 +801,6 @@ def _change_s(baseline: Result, policy: Result, side: Side) -> AnyArray:
 
 
 def _described(baseline: Result, policy: Result, jobs: AnyArray) -> pl.DataFrame:
-    import polars as pl
-
     trace = baseline.trace
     data: dict[str, Any] = {"job": jobs, "id": trace.id[jobs].tolist()}
     for column in ("user", "queue"):
@@ -837,14 +819,10 @@ def _described(baseline: Result, policy: Result, jobs: AnyArray) -> pl.DataFrame
 
 def _seconds(name: str, values: AnyArray) -> pl.Series:
     """Seconds as a column; null where they are infinite."""
-    import polars as pl
-
     return pl.Series(name, np.where(np.isfinite(values), values, np.nan), nan_to_null=True)
 
 
 def _constant(label: str, dtype: pl.Enum, length: int) -> pl.Series:
-    import polars as pl
-
     return pl.repeat(label, length, dtype=dtype, eager=True).alias("policy")
 
 

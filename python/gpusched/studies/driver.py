@@ -50,37 +50,19 @@ def run_tasks(
     dies, only the task that killed it fails; the others that it may have hit run again, one at a
     time.
 
-    Parameters
-    ----------
-    run
-        A function of a module if the backend has other processes: it, its arguments and its result
-        are pickled.
-    arguments
-        Returns the arguments of ``run`` for a task, among them results of ``backend.share``;
-        called when the task is due. None: the task alone.
-    name
-        Returns the name of a task in errors.
-    kept
-        Store of results: tasks found there do not run, and new results are added.
-    on_failure
-        Called with a task that failed and its error. None: errors are raised once all others are
-        done, see :func:`~gpusched.base.failures.raise_named`.
-    on_spent
-        Called with the processor time of each finished task, in seconds; for a stored result, the
-        time of its original run.
-    progress
-        As for :func:`gpusched.simulate`, in tasks; their number is 0 where ``tasks`` has no length.
-    stop
-        Stops the tasks when it is set.
-
-    Raises
-    ------
-    Cancelled
-        If ``stop`` was set; at once, after finished tasks were yielded.
-    KeyboardInterrupt
-        On Ctrl-C, in the same way.
-    BackendLost
-        If the backend cannot run anything any more.
+    ``run``: a function of a module if the backend has other processes: it, its arguments and its
+        result are pickled.
+    ``arguments``: returns the arguments of ``run`` for a task, among them results of
+        ``backend.share``; called when the task is due. None: the task alone.
+    ``name``: returns the name of a task in errors.
+    ``kept``: store of results: tasks found there do not run, and new results are added.
+    ``on_failure``: called with a task that failed and its error. None: errors are raised once all
+        others are done, see :func:`~gpusched.base.failures.raise_named`.
+    ``on_spent``: called with the processor time of each finished task, in seconds; for a stored
+        result, the time of its original run.
+    ``progress``: as for :func:`gpusched.simulate`, in tasks; their number is 0 where ``tasks`` has
+        no length.
+    ``stop``: stops the tasks when it is set.
     """
     failures = Failures()
     left, total, num_done, told = iter(tasks), operator.length_hint(tasks), 0, 0.0

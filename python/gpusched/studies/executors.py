@@ -26,7 +26,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
-from gpusched.base.libraries import need
+from gpusched.base.libraries import LazyModule, need
 from gpusched.base.run_warning import RunWarning
 from gpusched.base.suggest import nearest
 from gpusched.base.supervision import StopScope
@@ -41,6 +41,7 @@ from gpusched.studies.calls import (
     outcome_of,
 )
 
+ray: Any = LazyModule("ray")
 _MOST_SLOTS: Final = 1_024
 # How long an interrupt waits for the calls it stops; a run checks at every instant.
 _GRACE_SECONDS: Final = 0.5
@@ -101,13 +102,7 @@ class Backend:
         return SharedFile(value, Path(self._folder.name) / str(next(self._numbers)))
 
     def submit(self, run: Callable[..., Any], /, *args: Any) -> Future[Outcome]:
-        """Run ``run(*args)`` on some worker.
-
-        Raises
-        ------
-        Exception
-            If the call cannot be pickled.
-        """
+        """Run ``run(*args)`` on some worker."""
         try:
             future: Future[Outcome] = self._executor.submit(outcome_of, self._study, run, *args)
         except BrokenExecutor as error:
@@ -116,13 +111,7 @@ class Backend:
         return future
 
     def is_lost(self, error: BaseException) -> bool:
-        """Whether this error means that a worker died, under this call or another.
-
-        Raises
-        ------
-        BackendLost
-            If nothing more can run.
-        """
+        """Whether this error means that a worker died, under this call or another."""
         if isinstance(error, BrokenExecutor):
             raise BackendLost(
                 f"{type(self._executor).__name__}: a worker died, and with it the executor; "
@@ -212,7 +201,7 @@ class Processes(Backend):
         from loky import ProcessPoolExecutor
         from loky.backend import get_context
 
-        executor: Executor = ProcessPoolExecutor(
+        return ProcessPoolExecutor(
             self._num_slots,
             context=get_context("loky_init_main"),
             initializer=end_with_parent,
@@ -220,7 +209,6 @@ class Processes(Backend):
             # Jobs that stay for the next run are not a leak.
             env={"LOKY_MAX_MEMORY_LEAK_SIZE": "1e15"},
         )
-        return executor
 
     def is_lost(self, error: BaseException) -> bool:
         """Whether a process died, and all calls with it."""
@@ -398,8 +386,6 @@ class RayCluster(Backend):
     """The workers of a Ray cluster, or of a local one. Ray decides where calls run."""
 
     def __init__(self, address: str) -> None:
-        import ray
-
         super().__init__(_RayExecutor())
         self._is_own = not ray.is_initialized()
         if not self._is_own:
@@ -415,20 +401,14 @@ class RayCluster(Backend):
     @property
     def num_slots(self) -> int:
         """Number of CPUs of the cluster now."""
-        import ray
-
         return max(1, int(ray.cluster_resources().get("CPU", 1)))
 
     def share(self, value: Any) -> Any:
         """Put the value into Ray's store; each server gets it once and its workers map it."""
-        import ray
-
         return ray.put(value)
 
     def submit(self, run: Callable[..., Any], /, *args: Any) -> Future[Outcome]:
         """Run the call in a worker process that runs nothing else meanwhile."""
-        import ray
-
         if not ray.is_initialized():
             raise BackendLost("Ray was shut down")
         return super().submit(run, *args)
@@ -450,8 +430,6 @@ class RayCluster(Backend):
         """Disconnect from the cluster; stop it if it was started here."""
         super().close(cancel=cancel)
         if self._is_own:
-            import ray
-
             ray.shutdown()
 
 
@@ -462,8 +440,6 @@ class _RayExecutor(Executor):
         self._references: dict[Future[Any], Any] = {}
 
     def submit(self, call: Callable[..., Any], /, *args: Any, **_: Any) -> Future[Any]:
-        import ray
-
         reference = ray.remote(max_retries=0, num_cpus=1)(call).remote(*args)
         future: Future[Any] = reference.future()
         self._references[future] = reference
@@ -475,8 +451,6 @@ class _RayExecutor(Executor):
             self._references.pop(future, None)
 
     def end(self) -> None:
-        import ray
-
         references, self._references = self._references, {}
         for reference in references.values():
             with suppress(Exception):  # it may have ended, or its server
@@ -486,20 +460,10 @@ class _RayExecutor(Executor):
 def backend_for(executor: Any = None) -> Backend:
     """Return the backend of an executor argument.
 
-    Parameters
-    ----------
-    executor
-        None or ``"threads"``: a thread per CPU; ``"threads:N"``: N of them. ``"processes"`` and
-        ``"processes:N"``. ``"dask:ADDRESS"`` of a scheduler (extra: dask), ``"ray"`` for a
-        local one and ``"ray:ADDRESS"`` (extra: ray). Also any ``concurrent.futures.Executor`` or
-        a ``distributed.Client``, which stay open, or a backend.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If it is none of these.
-    ImportError
-        If an extra is missing.
+    ``executor``: none or ``"threads"``: a thread per CPU; ``"threads:N"``: N of them.
+        ``"processes"`` and ``"processes:N"``. ``"dask:ADDRESS"`` of a scheduler (extra: dask),
+        ``"ray"`` for a local one and ``"ray:ADDRESS"`` (extra: ray). Also any
+        ``concurrent.futures.Executor`` or a ``distributed.Client``, which stay open, or a backend.
     """
     if executor is None:
         return Threads(_num_cpus())
@@ -541,14 +505,6 @@ def opened(executor: Any = None) -> Iterator[Backend]:
     backend.close(cancel=False)
 
 
-def _threads(rest: str) -> Backend:
-    return Threads(_slots("threads", rest))
-
-
-def _processes(rest: str) -> Backend:
-    return Processes(_slots("processes", rest))
-
-
 def _dask(address: str) -> Backend:
     need("distributed", "executor='dask'", "gpusched-core[dask]")
     import distributed
@@ -582,8 +538,8 @@ def _num_cpus() -> int:
 
 
 _BY_NAME: Final[dict[str, Callable[[str], Backend]]] = {
-    "threads": _threads,
-    "processes": _processes,
+    "threads": lambda number: Threads(_slots("threads", number)),
+    "processes": lambda number: Processes(_slots("processes", number)),
     "dask": _dask,
     "ray": _ray,
 }

@@ -9,14 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from gpusched._core import Placement
-from gpusched.base.arrays import AnyArray, Bool, Float64, Int64, freeze_columns, nearest_rank
+from gpusched.base.arrays import AnyArray, Bool, Float64, FrozenColumns, Int64, nearest_rank
 from gpusched.base.defaults import GPUS_PER_SERVER, REPAIR_S
 from gpusched.base.field_checks import check_integer, not_negative
+from gpusched.base.libraries import polars as pl
 from gpusched.base.progress import OnProgress
 from gpusched.base.tables import Cell, Column, Table, Value, table, text_column
 from gpusched.base.ticks import US_PER_S, us_to_seconds
@@ -25,6 +26,7 @@ from gpusched.base.wording import duration, plural, wrapped, written
 from gpusched.engine.seams import own
 from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.model.cluster import MAX_GPUS_PER_SERVER, MAX_SERVERS, Cluster
+from gpusched.model.outages import Outages
 from gpusched.plugins.policy import (
     AnyPolicy,
     ContentionChoice,
@@ -34,20 +36,14 @@ from gpusched.plugins.policy import (
     runs_by_label,
 )
 from gpusched.prediction.choose import for_trace
+from gpusched.results.result import Result
 from gpusched.schedules.schedule import whole_intervals, widths_of
 from gpusched.specs.case import has_all_estimates
 from gpusched.studies.sizing import fewest
 from gpusched.studies.threaded_runs import in_threads
 from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.cluster_sizing import assumed_cluster
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from gpusched.model.outages import Outages
-    from gpusched.results.result import Result
-    from gpusched.traces.workload import Trace
-
+from gpusched.traces.workload import Trace
 
 RESOLUTION_S: Final = 60.0
 ANYWHERE: Final = Cluster.uniform(1)
@@ -114,10 +110,7 @@ def mean_difference(
 
     It is 0 before its first change; both means are 0 if the window is empty.
 
-    Parameters
-    ----------
-    time_us, change
-        The times of its changes, in any order, and their sizes.
+    ``time_us``, ``change``: the times of its changes, in any order, and their sizes.
     """
     if end_us <= begin_us or not len(time_us):
         return 0.0, 0.0
@@ -178,28 +171,20 @@ MIN_COMPARED: Final = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OwnStarts:
+class OwnStarts(FrozenColumns):
     """The start times recorded in a trace.
 
-    Attributes
-    ----------
-    trace
-        The trace.
-    is_known
-        bool: which jobs have a recorded start.
-    start_us
-        int64 microseconds: their recorded starts, on the clock of ``submit_us``; -1 for other jobs.
-    resolution_s
-        Waits below this count as zero.
+    ``trace``: the trace.
+    ``is_known``: bool: which jobs have a recorded start.
+    ``start_us``: int64 microseconds: their recorded starts, on the clock of ``submit_us``; -1 for
+        other jobs.
+    ``resolution_s``: waits below this count as zero.
     """
 
     trace: Trace
     is_known: Bool
     start_us: Int64
     resolution_s: float = RESOLUTION_S
-
-    def __post_init__(self) -> None:
-        freeze_columns(self, is_own=True)
 
     @cached_property
     def wait_us(self) -> Int64:
@@ -261,22 +246,11 @@ class OwnStarts:
     def window(self, warm_up_s: float | None = None, tail_s: float | None = None) -> Window:
         """Return the part of the trace in which jobs are compared.
 
-        Parameters
-        ----------
-        warm_up_s
-            Time from the first submission to the first job compared. None: until the GPUs in use
-            reach their mean, as a log that begins on a busy cluster does not show the jobs that ran
-            then.
-        tail_s
-            Time from the last job compared to the last submission. None: as long as 95% of the jobs
-            waited, as later jobs that the log lacks may have delayed them.
-
-        Raises
-        ------
-        ValueError
-            If a length is negative, or fewer than ten jobs are left.
-        TypeError
-            If it is not a number.
+        ``warm_up_s``: time from the first submission to the first job compared. None: until the
+            GPUs in use reach their mean, as a log that begins on a busy cluster does not show the
+            jobs that ran then.
+        ``tail_s``: time from the last job compared to the last submission. None: as long as 95% of
+            the jobs waited, as later jobs that the log lacks may have delayed them.
         """
         submit_us = self.trace.submit_us
         first, last = int(submit_us[0]), int(submit_us[-1])
@@ -307,16 +281,11 @@ class OwnStarts:
 class Window:
     """The part of a trace in which jobs are compared.
 
-    Attributes
-    ----------
-    own
-        The recorded starts.
-    begin_us, end_us
-        First and last submission time, inclusive; GPUs in use are compared between them.
-    warm_up_s, tail_s
-        Lengths left out before and after, seconds.
-    compared
-        bool: the jobs in the window that have a recorded start.
+    ``own``: the recorded starts.
+    ``begin_us``, ``end_us``: first and last submission time, inclusive; GPUs in use are compared
+        between them.
+    ``warm_up_s``, ``tail_s``: lengths left out before and after, seconds.
+    ``compared``: bool: the jobs in the window that have a recorded start.
     """
 
     own: OwnStarts
@@ -404,28 +373,21 @@ class Likeness:
 
     A wait is the time from submit to the first start; waits below the resolution are zero.
 
-    Attributes
-    ----------
-    num_compared, num_waited, num_never_started
-        Jobs that were compared, those of them that waited in the trace, and those that the
-        simulation never started: their wait is infinite, and means leave them out.
-    ks
-        Kolmogorov-Smirnov distance of the waits, 0 to 1.
-    rank_correlation, kendall_tau
-        Spearman's, and Kendall's tau-b, of the waits per job. The second is not graded.
-    mean_wait_s, own_mean_wait_s
-        Simulated and recorded.
-    mean_wait_factor
-        The larger of the two over the smaller, at least 1.
-    wait_quantiles_s, own_wait_quantiles_s
-        The percentiles 50, 75, 90, 95, 99 and 100, nearest rank.
-    allocation_error
-        Mean absolute difference of the GPUs in use over time, over their mean in the trace.
-    mean_gpus_in_use, own_mean_gpus_in_use
-        Over time.
-    unexplained
-        The share of the GPU time spent waiting that the two do not have in common: 1 - sum of
-        gpus x the smaller wait / sum of gpus x the larger one.
+    ``num_compared``, ``num_waited``, ``num_never_started``: jobs that were compared, those of them
+        that waited in the trace, and those that the simulation never started: their wait is
+        infinite, and means leave them out.
+    ``ks``: Kolmogorov-Smirnov distance of the waits, 0 to 1.
+    ``rank_correlation``, ``kendall_tau``: Spearman's, and Kendall's tau-b, of the waits per job.
+        The second is not graded.
+    ``mean_wait_s``, ``own_mean_wait_s``: simulated and recorded.
+    ``mean_wait_factor``: the larger of the two over the smaller, at least 1.
+    ``wait_quantiles_s``, ``own_wait_quantiles_s``: the percentiles 50, 75, 90, 95, 99 and 100,
+        nearest rank.
+    ``allocation_error``: mean absolute difference of the GPUs in use over time, over their mean in
+        the trace.
+    ``mean_gpus_in_use``, ``own_mean_gpus_in_use``: over time.
+    ``unexplained``: the share of the GPU time spent waiting that the two do not have in common: 1 -
+        sum of gpus x the smaller wait / sum of gpus x the larger one.
     """
 
     num_compared: int
@@ -565,12 +527,8 @@ class Grade:
 def grade_of(values: Mapping[str, float], num_jobs: int, num_waited: int) -> Grade:
     """Return the grade of a simulation: the worst of the grades of its measures.
 
-    Parameters
-    ----------
-    values
-        The value of each of :data:`MEASURES`, by its key.
-    num_jobs, num_waited
-        Number of jobs compared, and how many of them waited in the trace.
+    ``values``: the value of each of :data:`MEASURES`, by its key.
+    ``num_jobs``, ``num_waited``: number of jobs compared, and how many of them waited in the trace.
     """
     letters = {measure.key: measure.letter(values[measure.key]) for measure in MEASURES}
     texts = {measure.key: measure.text(values[measure.key]) for measure in MEASURES}
@@ -624,22 +582,13 @@ PLACEMENTS: Final = ("consolidated", "first-fit")
 class BaseCase:
     """A simulation compared with the log.
 
-    Attributes
-    ----------
-    policy, placement, predictor
-        As strings, see :func:`gpusched.simulate`.
-    clairvoyant
-        Whether the policy used true run times, which no site knows.
-    cluster
-        The simulated cluster.
-    likeness
-        How close it comes.
-    num_runs
-        Number of simulations that the search for its capacity took.
-    same_as
-        An earlier case with exactly the same waits; empty if there is none.
-    starts
-        A digest of its starts.
+    ``policy``, ``placement``, ``predictor``: as strings, see :func:`gpusched.simulate`.
+    ``clairvoyant``: whether the policy used true run times, which no site knows.
+    ``cluster``: the simulated cluster.
+    ``likeness``: how close it comes.
+    ``num_runs``: number of simulations that the search for its capacity took.
+    ``same_as``: an earlier case with exactly the same waits; empty if there is none.
+    ``starts``: a digest of its starts.
     """
 
     policy: str
@@ -683,14 +632,10 @@ class BaseCase:
 class Scenario:
     """The arguments of a simulation.
 
-    Attributes
-    ----------
-    trace, cluster, policy, placement, predictor, speed, contention, seed, outages
-        As for :func:`gpusched.simulate`.
-    mtbf_s, repair_s
-        Mean times of failures to draw; None: none are drawn.
-    kill_invalid_depend, priority_age_s
-        As for :func:`gpusched.simulate`.
+    ``trace``, ``cluster``, ``policy``, ``placement``, ``predictor``, ``speed``, ``contention``,
+        ``seed``, ``outages``: as for :func:`gpusched.simulate`.
+    ``mtbf_s``, ``repair_s``: mean times of failures to draw; None: none are drawn.
+    ``kill_invalid_depend``, ``priority_age_s``: as for :func:`gpusched.simulate`.
     """
 
     trace: Trace
@@ -722,11 +667,8 @@ class Scenario:
 class CaseSearch:
     """A scenario whose cluster is fitted to the recorded starts.
 
-    Attributes
-    ----------
-    clusters
-        Clusters to try. Empty: search for the number of equal servers, from the fewest that can
-        have run the recorded peak.
+    ``clusters``: clusters to try. Empty: search for the number of equal servers, from the fewest
+        that can have run the recorded peak.
     """
 
     scenario: Scenario
@@ -948,8 +890,6 @@ class Fidelity:
         >>> found.table().height == len(found.cases)
         True
         """
-        import polars as pl
-
         rows = [case.to_dict() for case in self.cases]
         for row in rows:
             row["grade"] = row["grade"]["letter"]
@@ -976,8 +916,6 @@ class Fidelity:
         >>> found.jobs()["difference_s"].abs().max()
         0.0
         """
-        import polars as pl
-
         trace, compared = self.trace, self._window.compared
         own_s, wait_s = self._window.own_wait_s, self._window.wait_s(self.result)
         columns: dict[str, Any] = {
@@ -1014,8 +952,6 @@ class Fidelity:
         >>> found.allocation().rows()[-1]
         (1200.0, 0.0, 0.0)
         """
-        import polars as pl
-
         own_us, own_change = self._window.own.changes
         time_us, change = self._window.own.changes_in(self.result)
         instants = np.unique(np.concatenate((own_us, time_us)))

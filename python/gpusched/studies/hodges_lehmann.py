@@ -341,15 +341,7 @@ def check_level(level: float) -> None:
 
 
 def values_of(name: str, values: ArrayLike) -> Float64:
-    """Return a column of finite numbers.
-
-    Raises
-    ------
-    TypeError
-        If the values are not numbers.
-    ValueError
-        If there are none, or one is not finite: the message names it.
-    """
+    """Return a column of finite numbers."""
     array = np.asarray(values)
     if array.dtype.kind not in "iufb" and array.size:
         raise TypeError(f"{name}: the values must be numbers, not {array.dtype}")

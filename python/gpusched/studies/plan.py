@@ -8,7 +8,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -16,12 +16,14 @@ import numpy as np
 from gpusched import _core
 from gpusched._core import Order, Placement, Scheduler
 from gpusched.base.defaults import MAX_LOAD
+from gpusched.base.libraries import polars as pl
 from gpusched.base.object_digests import ObjectReader, UnreadableError
 from gpusched.base.suggest import nearest
 from gpusched.base.ticks import seconds_to_us
 from gpusched.engine.code_digest import code_digest
 from gpusched.engine.seams import placement_seam, policy_seam
 from gpusched.model.cluster import Cluster
+from gpusched.model.profiles import read_profiles
 from gpusched.plugins.identity import PythonObject, identify
 from gpusched.plugins.policy import (
     Choice,
@@ -39,11 +41,8 @@ from gpusched.results.same_jobs import LEFT, OTHERS, Apart
 from gpusched.specs.fingerprints import fingerprint
 from gpusched.studies.run_store import frame_of
 from gpusched.studies.study import AXES, ROLES, ParameterAxis, Study, StudyTrace
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from gpusched.traces.workload import Trace
+from gpusched.traces.model_columns import add_throughputs
+from gpusched.traces.workload import Trace, with_limits
 
 MOST_RUNS: Final = 10_000_000
 RUN_KEYS: Final = (
@@ -87,14 +86,7 @@ class Named(NamedTuple):
 
 
 def choices_of(study: Study, role: str) -> list[Named]:
-    """Resolve the entries of a role; labels must be unique.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If a name or an option is unknown, a value out of range or a label used twice; the message
-        has the path of the entry.
-    """
+    """Resolve the entries of a role; labels must be unique."""
     axis = _ROLES[role].plural
     found: list[Named] = []
     for position, entry in enumerate(getattr(study, axis)):
@@ -181,17 +173,11 @@ def _check_parameter(axis: ParameterAxis, found: Sequence[Named]) -> None:
 class Recipe:
     """How the jobs of some runs are made.
 
-    Attributes
-    ----------
-    name
-        SHA-256 of all that determines them: equal names, equal jobs.
-    trace, cluster
-        Positions in the study of the entry, and of the cluster that a load refers to (-1 if the
-        jobs are the same for all clusters).
-    jobs, window, load
-        One value per axis; None: unchanged. ``window`` is a position.
-    seed
-        Seed of all random draws.
+    ``name``: SHA-256 of all that determines them: equal names, equal jobs.
+    ``trace``, ``cluster``: positions in the study of the entry, and of the cluster that a load
+        refers to (-1 if the jobs are the same for all clusters).
+    ``jobs``, ``window``, ``load``: one value per axis; None: unchanged. ``window`` is a position.
+    ``seed``: seed of all random draws.
     """
 
     name: str
@@ -207,18 +193,11 @@ class Recipe:
 class PlannedRun:
     """One run of a study.
 
-    Attributes
-    ----------
-    recipe
-        How its jobs are made.
-    cluster
-        Position in the study.
-    choices
-        Positions of policy, placement, speed, contention and predictor.
-    values
-        Position of the value of each axis of parameters; -1 if it has none.
-    load, seed
-        As requested; a load of None leaves the jobs unchanged.
+    ``recipe``: how its jobs are made.
+    ``cluster``: position in the study.
+    ``choices``: positions of policy, placement, speed, contention and predictor.
+    ``values``: position of the value of each axis of parameters; -1 if it has none.
+    ``load``, ``seed``: as requested; a load of None leaves the jobs unchanged.
     """
 
     recipe: Recipe
@@ -233,20 +212,14 @@ class PlannedRun:
 class Plan:
     """All runs of a study, their names, and the objects of their positions.
 
-    Attributes
-    ----------
-    runs
-        Grouped by jobs.
-    clusters
-        The clusters, with their labels in ``cluster_labels``.
-    named
-        The entries of each role, in the order of :data:`~gpusched.studies.study.ROLES`.
-    names
-        Of the runs, 32 hexadecimal digits. Two runs have the same name only if all that determines
-        their result is equal: the recipe of the jobs, the cluster, the policy with all values of
-        its parameters, placement, speed, contention, predictor, seed, warm-up, metrics and code.
-        Labels do not count. A Python object counts by its code and state; one that cannot be read
-        has a new name each time.
+    ``runs``: grouped by jobs.
+    ``clusters``: the clusters, with their labels in ``cluster_labels``.
+    ``named``: the entries of each role, in the order of :data:`~gpusched.studies.study.ROLES`.
+    ``names``: of the runs, 32 hexadecimal digits. Two runs have the same name only if all that
+        determines their result is equal: the recipe of the jobs, the cluster, the policy with all
+        values of its parameters, placement, speed, contention, predictor, seed, warm-up, metrics
+        and code. Labels do not count. A Python object counts by its code and state; one that cannot
+        be read has a new name each time.
     """
 
     study: Study
@@ -258,13 +231,7 @@ class Plan:
     names: list[str] = field(default_factory=list)
 
     def only(self, begin: str) -> Plan:
-        """Select the runs whose names start with ``begin``.
-
-        Raises
-        ------
-        ValueError
-            If there is none.
-        """
+        """Select the runs whose names start with ``begin``."""
         chosen = [at for at, name in enumerate(self.names) if name.startswith(begin)]
         if not chosen:
             raise ValueError(
@@ -286,8 +253,6 @@ class Plan:
 
     def done_in(self, kept: pl.DataFrame) -> set[str]:
         """Return the names of the runs that have a row without an error."""
-        import polars as pl
-
         if "error" in kept.columns:
             kept = kept.filter(pl.col("error").is_null())
         return set(kept["run"].to_list()) & set(self.names)
@@ -295,15 +260,9 @@ class Plan:
     def compared(self, kept: pl.DataFrame) -> Iterator[tuple[list[str], Apart]]:
         """Find runs that differ only in the policy, and do not finish the same jobs.
 
-        Parameters
-        ----------
-        kept
-            The rows of runs; failed ones are not compared.
+        The names of such runs, with the jobs that are not common to them.
 
-        Returns
-        -------
-        iterator
-            The names of such runs, with the jobs that are not common to them.
+        ``kept``: the rows of runs; failed ones are not compared.
         """
         left = dict(kept.select("run", LEFT).iter_rows()) if LEFT in kept.columns else {}
         alike: dict[object, list[str]] = {}
@@ -364,8 +323,6 @@ class Plan:
     @cached_property
     def frame(self) -> pl.DataFrame:
         """One row per run: its name, and its value on each axis."""
-        import polars as pl
-
         of_runs = self.label_columns(self.runs)
         types: dict[str, Any] = {
             "load": pl.Float64, "jobs": pl.Int64, "seed": pl.Int64, "window": pl.String,
@@ -391,8 +348,6 @@ class Plan:
 
     def _of_same_jobs(self, kept: pl.DataFrame) -> pl.DataFrame:
         """Replace job metrics by those over the jobs that all compared runs finish."""
-        import polars as pl
-
         wanted = [apart.name(name) for names, apart in self.compared(kept) for name in names]
         if OTHERS not in kept.columns or not wanted:
             return kept
@@ -414,15 +369,9 @@ class Plan:
     def table(self, kept: pl.DataFrame, repeat: str) -> pl.DataFrame:
         """Join the results of the runs to their axes.
 
-        Parameters
-        ----------
-        kept
-            Rows with the column ``run``, at most one per run.
-        repeat
-            Command that repeats a run, with ``{run}`` for its name.
+        ``kept``: rows with the column ``run``, at most one per run.
+        ``repeat``: command that repeats a run, with ``{run}`` for its name.
         """
-        import polars as pl
-
         labels = self.frame
         kept = self._of_same_jobs(kept)
         own = [key for key in kept.columns if key == "run" or key not in (*labels.columns, LEFT)]
@@ -448,16 +397,7 @@ class Plan:
 
 
 def expand(study: Study) -> Plan:
-    """Plan the runs of a study.
-
-    Raises
-    ------
-    OSError
-        If a file of the study cannot be read.
-    ValueError, TypeError
-        If a name is unknown, two entries have the same label, or ``zip`` or ``runs`` refers to
-        something missing; the message has the path.
-    """
+    """Plan the runs of a study."""
     clusters = tuple(entry.made() for entry in study.clusters)
     titles = [entry.title(made) for entry, made in zip(study.clusters, clusters, strict=True)]
     plan = Plan(
@@ -751,8 +691,7 @@ def source_of(entry: StudyTrace) -> Trace | None:
     if entry.generate is not None:
         return None
     if entry.trace is not None:
-        given: Trace = entry.trace
-        return given
+        return entry.trace
     from gpusched.traces.reading import read_trace
 
     return read_trace(
@@ -770,12 +709,8 @@ def jobs_of(
 ) -> Trace:
     """Make the jobs of a run.
 
-    Parameters
-    ----------
-    source
-        The result of :func:`source_of`.
-    cluster
-        The cluster that the load refers to; None if no load is set.
+    ``source``: the result of :func:`source_of`.
+    ``cluster``: the cluster that the load refers to; None if no load is set.
     """
     from gpusched.traces.generating.synthetic_traces import generate
 
@@ -814,8 +749,6 @@ def _with_models(trace: Trace, entry: StudyTrace, seed: int) -> Trace:
 
             models = tuple(zoo().values())
         else:
-            from gpusched.model.profiles import read_profiles
-
             models = read_profiles(entry.profiles)
         names = {model.name for model in models}
         if trace.group is not None and names.issuperset(trace.group.values()):
@@ -824,7 +757,6 @@ def _with_models(trace: Trace, entry: StudyTrace, seed: int) -> Trace:
             trace = trace.with_profiles(models, seed=seed)
     if entry.throughputs is not None:
         from gpusched.model.throughputs import read_throughputs
-        from gpusched.traces.model_columns import add_throughputs
 
         trace, assumed = add_throughputs(trace, read_throughputs(entry.throughputs), seed)
         trace = replace(trace, notes=(*trace.notes, *assumed))
@@ -835,8 +767,6 @@ def _with_models(trace: Trace, entry: StudyTrace, seed: int) -> Trace:
     if entry.restart_s is not None:
         cost_s = np.full(len(trace), entry.restart_s)
         trace = replace(trace, restart_us=seconds_to_us(cost_s))
-    from gpusched.traces.workload import with_limits
-
     return with_limits(
         trace,
         time_limit_s=entry.time_limit_s,

@@ -18,14 +18,13 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from gpusched.base.files import naming, read_bytes
+from gpusched.base.libraries import polars as pl
 from gpusched.base.replacing import PARTIAL, check_folder, write_bytes, write_text
 from gpusched.base.wording import duration, plural
 from gpusched.engine.code_digest import code_digest
 from gpusched.results.same_jobs import LEFT
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from gpusched.studies.study import Study
 
 STUDY: Final = "study.toml"
@@ -46,10 +45,7 @@ class RunStore:
     A part is named by the hash of its content, written to a temporary file and renamed: even if
     the writer is killed, a part is complete or absent, and damage is detected.
 
-    Attributes
-    ----------
-    damaged
-        One message per file that was found damaged and ignored.
+    ``damaged``: one message per file that was found damaged and ignored.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -59,24 +55,12 @@ class RunStore:
         self.damaged: list[str] = []
 
     def add(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Append the rows of finished runs, as one part.
-
-        Raises
-        ------
-        OSError
-            If it cannot be written.
-        """
+        """Append the rows of finished runs, as one part."""
         if rows:
             self.add_frame(frame_of(rows))
 
     def add_frame(self, frame: pl.DataFrame) -> None:
-        """Append a frame of such rows, as one part.
-
-        Raises
-        ------
-        OSError
-            If it cannot be written.
-        """
+        """Append a frame of such rows, as one part."""
         self._own.append((self._write(frame), len(frame)))
         if len(self._own) >= _MOST_PARTS:
             size = sum(size for _, size in self._own)
@@ -85,8 +69,6 @@ class RunStore:
 
     def read(self) -> pl.DataFrame:
         """Return all rows, one per run: the one without an error, if any."""
-        import polars as pl
-
         self.damaged = []
         while True:
             frames = self._frames(self._parts())
@@ -146,8 +128,6 @@ class RunStore:
 
     def _join(self, paths: Iterable[Path]) -> Path | None:
         """Write one part for several, then delete those; None if one of them changed."""
-        import polars as pl
-
         there = list(paths)
         frames = self._frames(there, report=False)
         if frames is None or len(frames) < max(2, len(there)):
@@ -176,8 +156,6 @@ class RunStore:
 
 def frame_of(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
     """Make a frame of rows with possibly different keys; missing values are null."""
-    import polars as pl
-
     shapes = dict.fromkeys(map(tuple, rows))  # mostly one, so that the work per value is native
     if len(shapes) == 1:
         (keys,) = shapes
@@ -187,8 +165,6 @@ def frame_of(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
 
 
 def _column(key: str, values: Sequence[Any]) -> pl.Series:
-    import polars as pl
-
     kinds = {*map(type, values)} - {type(None)}
     if kinds == {int, float}:
         values = [None if value is None else float(value) for value in values]
@@ -201,15 +177,7 @@ def _column(key: str, values: Sequence[Any]) -> pl.Series:
 
 
 def _part(path: Path) -> pl.DataFrame:
-    """Read a part.
-
-    Raises
-    ------
-    ValueError
-        If it is not a part, or was changed.
-    """
-    import polars as pl
-
+    """Read a part."""
     named = _NAME.fullmatch(path.name)
     if named is None:
         raise ValueError("not part of a study (other file name); ignored")
@@ -232,16 +200,10 @@ def _digest(data: bytes) -> str:
 class _Begun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The runs of a study when it was last started.
 
-    Attributes
-    ----------
-    name
-        Name of the study.
-    code
-        Digest of the code, see :func:`~gpusched.engine.code_digest.code_digest`.
-    runs
-        Names of all runs.
-    is_whole
-        Whether the study is saved next to it; one with Python objects cannot be.
+    ``name``: name of the study.
+    ``code``: digest of the code, see :func:`~gpusched.engine.code_digest.code_digest`.
+    ``runs``: names of all runs.
+    ``is_whole``: whether the study is saved next to it; one with Python objects cannot be.
     """
 
     name: str
@@ -251,15 +213,7 @@ class _Begun(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def claim(folder: str | os.PathLike[str], study: Study) -> None:
-    """Make the folder, or check that it belongs to this study.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written.
-    ValueError
-        If it belongs to a study of another name.
-    """
+    """Make the folder, or check that it belongs to this study."""
     check_folder(folder)
     before = _plan_in(folder)
     if before is not None and before.name != study.name:
@@ -285,13 +239,7 @@ def write_plan(folder: str | os.PathLike[str], study: Study, runs: Sequence[str]
 
 
 def _plan_in(folder: str | os.PathLike[str]) -> _Begun | None:
-    """Return the plan saved in a folder; None if there is none.
-
-    Raises
-    ------
-    ValueError
-        If it is damaged.
-    """
+    """Return the plan saved in a folder; None if there is none."""
     path = Path(folder) / _PLAN
     if not path.exists():
         return None
@@ -303,20 +251,12 @@ def _plan_in(folder: str | os.PathLike[str]) -> _Begun | None:
 class SweepStatus:
     """The progress of a study, from :func:`gpusched.sweep_status`.
 
-    Attributes
-    ----------
-    name, folder
-        Name of the study, and its folder.
-    num_runs, num_done, num_failed
-        Numbers of runs; ``num_done`` includes failed ones.
-    spent_s
-        Total run time so far, seconds.
-    left_s
-        Estimated run time of the runs left, from the average so far; None if none is done.
-    is_same_code
-        Whether this version of gpusched made them; another version repeats all runs.
-    damaged
-        One message per file that is damaged and ignored.
+    ``name``, ``folder``: name of the study, and its folder.
+    ``num_runs``, ``num_done``, ``num_failed``: numbers of runs; ``num_done`` includes failed ones.
+    ``spent_s``: total run time so far, seconds.
+    ``left_s``: estimated run time of the runs left, from the average so far; None if none is done.
+    ``is_same_code``: whether this version of gpusched made them; another version repeats all runs.
+    ``damaged``: one message per file that is damaged and ignored.
     """
 
     name: str

@@ -11,13 +11,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from gpusched.base.arrays import Bool, Int64, nearest_rank
 from gpusched.base.defaults import GPUS_PER_SERVER, POLICY
 from gpusched.base.field_checks import check_integer, check_positive
+from gpusched.base.libraries import polars
 from gpusched.base.progress import OnProgress
 from gpusched.base.suggest import nearest
 from gpusched.base.supervision import Cancelled, is_asked
@@ -29,6 +30,7 @@ from gpusched.model.cluster import MAX_GPUS_PER_SERVER, MAX_SERVERS, Cluster, Se
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.prediction.choose import for_trace
 from gpusched.results.metric_registry import METRICS
+from gpusched.results.result import Result
 from gpusched.results.run_remarks import lacking, unread_types
 from gpusched.results.run_window import RunWindow
 from gpusched.results.shown_metrics import GROWTH
@@ -37,13 +39,7 @@ from gpusched.studies.threaded_runs import in_threads
 from gpusched.studies.verdicts import pile_ups
 from gpusched.traces.cluster_sizing import smallest_cluster
 from gpusched.traces.resampling import num_blocks, resampled
-
-if TYPE_CHECKING:
-    import polars
-
-    from gpusched.results.result import Result
-    from gpusched.traces.workload import Trace
-
+from gpusched.traces.workload import Trace
 
 _OPERATORS: Final[dict[str, Callable[[float, float], bool]]] = {
     "<": operator.lt,
@@ -118,10 +114,7 @@ class Goal:
 class Goals:
     """Goals that must all be met.
 
-    Attributes
-    ----------
-    goals
-        One or more.
+    ``goals``: one or more.
     """
 
     goals: tuple[Goal, ...]
@@ -132,18 +125,7 @@ class Goals:
 
         A time may have a unit (``10 min``: s, min, h or d), a ratio a percent sign.
 
-        Returns
-        -------
-        Goals
-            The parsed goals; an instance is returned unchanged.
-
-        Raises
-        ------
-        ValueError
-            If a metric is unknown (the nearest is suggested) or a text, or the rest is not a
-            comparison with a number in a unit of the metric.
-        TypeError
-            If it is not a string.
+        The parsed goals; an instance is returned unchanged.
         """
         if isinstance(text, Goals):
             return text
@@ -181,18 +163,12 @@ ANY_GPU = "gpu"
 class ServerKinds:
     """One server type per GPU type.
 
-    Attributes
-    ----------
-    types
-        The GPU types.
-    gpus
-        GPUs of a server, per type.
-    price
-        Price of a server-hour, per type; None without prices.
-    nic_gbps, intra_gbps
-        As in :class:`~gpusched.model.cluster.ServerGroup`, the same for all.
-    speeds
-        GPU speeds, per type; empty: all are equally fast.
+    ``types``: the GPU types.
+    ``gpus``: GPUs of a server, per type.
+    ``price``: price of a server-hour, per type; None without prices.
+    ``nic_gbps``, ``intra_gbps``: as in :class:`~gpusched.model.cluster.ServerGroup`, the same for
+        all.
+    ``speeds``: GPU speeds, per type; empty: all are equally fast.
     """
 
     types: tuple[str, ...]
@@ -330,13 +306,7 @@ def _gpus(gpus_per_server: Any, types: tuple[str, ...]) -> tuple[int, ...]:
 
 
 def _on_offer(trace: Trace, kinds: ServerKinds) -> tuple[Trace, list[str]]:
-    """Leave out the jobs that may use none of the types, and report how many, by type.
-
-    Raises
-    ------
-    ValueError
-        If no job is left.
-    """
+    """Leave out the jobs that may use none of the types, and report how many, by type."""
     allowed, type_set = kinds.allowed(trace)
     can_run: Bool = np.asarray(allowed.any(axis=1))[type_set]
     if can_run.all():
@@ -365,18 +335,11 @@ _Holds = Callable[[Counts], bool]
 class SizingRun:
     """One simulation.
 
-    Attributes
-    ----------
-    counts
-        Servers of each type.
-    values
-        The metrics of the goals.
-    num_without
-        Jobs that this cluster cannot run, or did not get to run; must be 0.
-    is_met
-        Whether the goals are met and every job was run.
-    wall_s
-        Wall time, seconds.
+    ``counts``: servers of each type.
+    ``values``: the metrics of the goals.
+    ``num_without``: jobs that this cluster cannot run, or did not get to run; must be 0.
+    ``is_met``: whether the goals are met and every job was run.
+    ``wall_s``: wall time, seconds.
     """
 
     counts: Counts
@@ -390,14 +353,9 @@ class SizingRun:
 class SizingRuns:
     """Cached simulations of one trace on clusters of different sizes.
 
-    Attributes
-    ----------
-    options
-        Arguments of :func:`gpusched.simulate`, except trace and cluster.
-    window
-        The part of each run that the metrics cover; None: all.
-    runs
-        The runs so far, by their counts, in order.
+    ``options``: arguments of :func:`gpusched.simulate`, except trace and cluster.
+    ``window``: the part of each run that the metrics cover; None: all.
+    ``runs``: the runs so far, by their counts, in order.
     """
 
     trace: Trace
@@ -487,23 +445,15 @@ def fewest(
 ) -> int | None:
     """Find the smallest number in ``least..most`` for which ``holds``: bracket, bisect, refine.
 
-    Parameters
-    ----------
-    holds
-        Called for some numbers, possibly repeatedly, so it should cache. If it is not monotone, the
-        answer is the smallest number seen to hold with none of the ``neighbours`` numbers below it
-        holding.
-    guess
-        Where to start, in that range.
-    neighbours
-        Number of neighbours of the answer tried on either side; those above only fill the cache.
-    step
-        First distance from ``guess``; each next one is twice as large.
+    None if it holds neither for ``most`` nor for any number tried on the way.
 
-    Returns
-    -------
-    int or None
-        None if it holds neither for ``most`` nor for any number tried on the way.
+    ``holds``: called for some numbers, possibly repeatedly, so it should cache. If it is not
+        monotone, the answer is the smallest number seen to hold with none of the ``neighbours``
+        numbers below it holding.
+    ``guess``: where to start, in that range.
+    ``neighbours``: number of neighbours of the answer tried on either side; those above only fill
+        the cache.
+    ``step``: first distance from ``guess``; each next one is twice as large.
     """
     if holds(guess):
         low, high = least - 1, guess
@@ -642,13 +592,9 @@ _TOLERANCE: Final = 1e-9
 class Mix(NamedTuple):
     """The cheapest mix found.
 
-    Attributes
-    ----------
-    counts
-        Servers of each type.
-    is_proven
-        Whether every cheaper mix is contained in a mix of the same types that failed: if more
-        servers of the same types never hurt, no cheaper mix is an answer.
+    ``counts``: servers of each type.
+    ``is_proven``: whether every cheaper mix is contained in a mix of the same types that failed: if
+        more servers of the same types never hurt, no cheaper mix is an answer.
     """
 
     counts: Counts
@@ -665,17 +611,11 @@ def cheapest_mix(
     it fails for every cheaper mix, as each of those is contained in one of them. One for which it
     holds is thinned out in turn, and the search continues below its price. No step adds a new type
     to a mix: a few large servers may keep multi-GPU jobs away from many small ones.
-    Parameters
-    ----------
-    prices
-        Price of one server of each type; positive.
-    max_asked
-        After so many calls the best mix so far is returned, without a proof.
 
-    Returns
-    -------
-    Mix or None
-        None if it holds neither for ``most`` nor for all servers of fewer types.
+    None if it holds neither for ``most`` nor for all servers of fewer types.
+
+    ``prices``: price of one server of each type; positive.
+    ``max_asked``: after so many calls the best mix so far is returned, without a proof.
     """
     answers: dict[Counts, bool] = {}
 
@@ -884,9 +824,7 @@ class Sizing:
         >>> found.table()["servers"][0]
         1
         """
-        import polars as pl
-
-        return pl.from_dicts([self._row(run) for run in self.runs]).sort("gpus", "servers")
+        return polars.from_dicts([self._row(run) for run in self.runs]).sort("gpus", "servers")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer and its runs as plain values for any JSON writer.

@@ -52,16 +52,10 @@ class Choices(msgspec.Struct, frozen=True):
 class Range(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """All values from ``low`` to ``high``, both included.
 
-    Attributes
-    ----------
-    low, high
-        The limits.
-    log
-        Whether the scale is logarithmic; ``low`` must then be positive.
-    step
-        Distance of the values, from ``low`` on; None: 1 for integers, any value for others.
-    is_integer
-        As the option is registered.
+    ``low``, ``high``: the limits.
+    ``log``: whether the scale is logarithmic; ``low`` must then be positive.
+    ``step``: distance of the values, from ``low`` on; None: 1 for integers, any value for others.
+    ``is_integer``: as the option is registered.
     """
 
     low: float
@@ -125,13 +119,7 @@ Option = Choices | Range
 
 
 def option_of(policy: str, option: str, told: Any, path: str) -> Option | None:
-    """Decode the space of an option; None: a single fixed value.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is unknown, or a value is out of its registered range; the message has ``path``.
-    """
+    """Decode the space of an option; None: a single fixed value."""
     kind = _registered(policy, option, path)["type"]
     if isinstance(told, list | tuple):
         if not told:
@@ -166,11 +154,6 @@ def registered_option(policy: str, option: str, path: str) -> Option:
 
     All choices and truth values are tried. A number ranges between its limits if both are known
     and close; else from a sixteenth of its default to 16 times it, within the limits.
-
-    Raises
-    ------
-    ValueError
-        If there is no such option, or too little is known about it.
     """
     known = _registered(policy, option, path)
     if known["choices"]:
@@ -235,23 +218,14 @@ _OWN: Final = ("policy", "label", "tune")
 class TunedPolicy:
     """A policy and the search space of its options.
 
-    Attributes
-    ----------
-    label
-        Name in tables.
-    fixed
-        The policy with the values that are not searched, all others at their defaults.
-    options
-        The searched options.
+    ``label``: name in tables.
+    ``fixed``: the policy with the values that are not searched, all others at their defaults.
+    ``options``: the searched options.
     """
 
     label: str
     fixed: Policy
     options: dict[str, Option]
-
-    def with_values(self, values: Mapping[str, Any]) -> Policy:
-        """Return the policy with these values of its options."""
-        return Policy(self.fixed.name, **(self.fixed.parameters | dict(values)))
 
     def __str__(self) -> str:
         told = "; ".join(f"{option} {what}" for option, what in self.options.items())
@@ -268,22 +242,11 @@ class PolicySpace:
     def of(cls, space: Any) -> PolicySpace:
         """Decode a space.
 
-        Parameters
-        ----------
-        space
-            A list of policies, a single one, or a mapping or a TOML or JSON file with such a list
-            as ``space``. Each is a string, such as ``"fifo"``, or a table: ``policy`` (a string), a
-            ``label``, and options. An option has one value; a list of values, one of which is
-            chosen; or a table with ``low``, ``high`` and optionally ``log = true`` or ``step``.
-            ``tune`` lists options whose ranges are derived from how they are registered.
-
-        Raises
-        ------
-        OSError
-            If the file cannot be read.
-        TypeError, ValueError
-            If a name is unknown, a value is out of its range, or there is nothing to choose; the
-            message has the path.
+        ``space``: a list of policies, a single one, or a mapping or a TOML or JSON file with such a
+            list as ``space``. Each is a string, such as ``"fifo"``, or a table: ``policy`` (a
+            string), a ``label``, and options. An option has one value; a list of values, one of
+            which is chosen; or a table with ``low``, ``high`` and optionally ``log = true`` or
+            ``step``. ``tune`` lists options whose ranges are derived from how they are registered.
         """
         if isinstance(space, cls):
             return space

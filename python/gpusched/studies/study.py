@@ -43,16 +43,11 @@ class ParameterAxis(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
 
     Entries of the study with another name run once, with no value in the column.
 
-    Attributes
-    ----------
-    option
-        Name of the parameter, such as ``tau``.
-    values
-        Its values; at least one.
-    policy, placement, speed, contention, predictor
-        Exactly one: the registered name that has the parameter, such as ``a-srpt``.
-    name
-        Column name; default: ``option``.
+    ``option``: name of the parameter, such as ``tau``.
+    ``values``: its values; at least one.
+    ``policy``, ``placement``, ``speed``, ``contention``, ``predictor``: exactly one: the registered
+        name that has the parameter, such as ``a-srpt``.
+    ``name``: column name; default: ``option``.
     """
 
     option: str
@@ -95,13 +90,9 @@ class TraceWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
                   rename={"since": "from", "until": "to"}):  # fmt: skip
     """A part of a trace by time of submission.
 
-    Attributes
-    ----------
-    since, until
-        ``from`` and ``to`` in a file: seconds on the clock of the trace, or a date such as
-        ``"2024-05-01T09:00"`` if it has dates; None: from the first, to the last.
-    label
-        Name in tables; default: both ends.
+    ``since``, ``until``: ``from`` and ``to`` in a file: seconds on the clock of the trace, or a
+        date such as ``"2024-05-01T09:00"`` if it has dates; None: from the first, to the last.
+    ``label``: name in tables; default: both ends.
     """
 
     since: float | str | None = None
@@ -117,45 +108,31 @@ class TraceWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The jobs of some runs: generated, read from files, or given as objects.
 
-    Attributes
-    ----------
-    generate
-        Name of a profile of :func:`gpusched.generate`, which uses the seed of the run.
-    model
-        As for :func:`gpusched.generate`.
-    file
-        Input of :func:`gpusched.read_trace`: a path, or several that become one trace.
-    trace
-        A :class:`gpusched.Trace`, in a Python mapping.
-    label
-        Name in tables; default: the name of the profile, file or trace.
-    jobs
-        Number of jobs to generate, or to take from the front; several values are an axis.
-    loads
-        Offered loads: GPU time of the jobs over that of the cluster. For read and given jobs the
-        gaps between arrivals are rescaled; none leaves them unchanged. Generated: default 0.9.
-    format, columns, member, on_bad, options
-        As for :func:`gpusched.read_trace`; ``options`` are those of the format.
-    windows
-        Parts by submission time; several are an axis.
-    filter, sample
-        Condition of :meth:`gpusched.Trace.filter`, and share of :meth:`gpusched.Trace.sample`,
-        drawn with the seed of the run.
-    ignore
-        Optional columns to leave out, after the filter: ``["priority"]``.
-    profiles, throughputs, deadlines
-        Data added to jobs: ``"zoo"`` or a file of profiles, a file of throughputs, options of
-        :meth:`gpusched.Trace.with_deadlines`; all drawn with the seed of the run, unless
-        deadlines have their own.
-    restart_s
-        Cost of each resume of each job, seconds, as in the column of that name.
-    time_limit_s, checkpoint_every_s, checkpoint_write_s, max_requeues, requeue_back
-        Value of these columns for all jobs; the time limit for those without their own.
-    mtbf_s, repair_s
-        Draw exponential failures of servers with these mean times to failure and to repair,
-        seconds, with the seed of the run, see :func:`gpusched.generate_outages`. Default: none.
-    reference_type
-        As for :meth:`gpusched.Trace.with_reference_type`.
+    ``generate``: name of a profile of :func:`gpusched.generate`, which uses the seed of the run.
+    ``model``: as for :func:`gpusched.generate`.
+    ``file``: input of :func:`gpusched.read_trace`: a path, or several that become one trace.
+    ``trace``: a :class:`gpusched.Trace`, in a Python mapping.
+    ``label``: name in tables; default: the name of the profile, file or trace.
+    ``jobs``: number of jobs to generate, or to take from the front; several values are an axis.
+    ``loads``: offered loads: GPU time of the jobs over that of the cluster. For read and given jobs
+        the gaps between arrivals are rescaled; none leaves them unchanged. Generated: default 0.9.
+    ``format``, ``columns``, ``member``, ``on_bad``, ``options``: as for
+        :func:`gpusched.read_trace`; ``options`` are those of the format.
+    ``windows``: parts by submission time; several are an axis.
+    ``filter``, ``sample``: condition of :meth:`gpusched.Trace.filter`, and share of
+        :meth:`gpusched.Trace.sample`, drawn with the seed of the run.
+    ``ignore``: optional columns to leave out, after the filter: ``["priority"]``.
+    ``profiles``, ``throughputs``, ``deadlines``: data added to jobs: ``"zoo"`` or a file of
+        profiles, a file of throughputs, options of :meth:`gpusched.Trace.with_deadlines`; all drawn
+        with the seed of the run, unless deadlines have their own.
+    ``restart_s``: cost of each resume of each job, seconds, as in the column of that name.
+    ``time_limit_s``, ``checkpoint_every_s``, ``checkpoint_write_s``, ``max_requeues``,
+        ``requeue_back``: value of these columns for all jobs; the time limit for those without
+        their own.
+    ``mtbf_s``, ``repair_s``: draw exponential failures of servers with these mean times to failure
+        and to repair, seconds, with the seed of the run, see :func:`gpusched.generate_outages`.
+        Default: none.
+    ``reference_type``: as for :meth:`gpusched.Trace.with_reference_type`.
     """
 
     generate: str | None = None
@@ -265,25 +242,16 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 class StudyCluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A cluster of a study.
 
-    Attributes
-    ----------
-    servers
-        Number of equal servers, described by ``gpus`` and the other fields; or groups of servers,
-        as in :class:`gpusched.Cluster`.
-    gpus, gpu_type, cpu, memory_gib, nic_gbps, intra_gbps
-        Of each equal server, see :class:`gpusched.ServerGroup`.
-    domains, name
-        As in :class:`gpusched.Cluster`.
-    servers_per_rack, oversubscription
-        As for :meth:`gpusched.Cluster.with_racks`.
-    speeds
-        As for :meth:`gpusched.Cluster.with_speeds`.
-    file
-        Input of :func:`gpusched.read_cluster`, instead of all these.
-    cluster
-        A :class:`gpusched.Cluster`, in a Python mapping.
-    label
-        Name in tables; default: the name or description of the cluster.
+    ``servers``: number of equal servers, described by ``gpus`` and the other fields; or groups of
+        servers, as in :class:`gpusched.Cluster`.
+    ``gpus``, ``gpu_type``, ``cpu``, ``memory_gib``, ``nic_gbps``, ``intra_gbps``: of each equal
+        server, see :class:`gpusched.ServerGroup`.
+    ``domains``, ``name``: as in :class:`gpusched.Cluster`.
+    ``servers_per_rack``, ``oversubscription``: as for :meth:`gpusched.Cluster.with_racks`.
+    ``speeds``: as for :meth:`gpusched.Cluster.with_speeds`.
+    ``file``: input of :func:`gpusched.read_cluster`, instead of all these.
+    ``cluster``: a :class:`gpusched.Cluster`, in a Python mapping.
+    ``label``: name in tables; default: the name or description of the cluster.
     """
 
     servers: int | tuple[ServerGroup, ...] | None = None
@@ -354,17 +322,8 @@ class StudyCluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
 def warm_up_time(warm_up: str | float, submit_s: Float64) -> float:
     """Return the time after the first submission at which measurement begins, seconds.
 
-    Parameters
-    ----------
-    warm_up
-        Seconds, a time such as ``"1d"``, or a share of the jobs such as ``"10%"``.
-    submit_s
-        Submission times of the jobs, ascending; at least one.
-
-    Raises
-    ------
-    ValueError
-        If it is not a time, nor a share that leaves a job.
+    ``warm_up``: seconds, a time such as ``"1d"``, or a share of the jobs such as ``"10%"``.
+    ``submit_s``: submission times of the jobs, ascending; at least one.
     """
     if not str(warm_up).endswith("%"):
         return seconds_of(warm_up)
@@ -746,13 +705,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 
 
 def part_of(value: Any, kind: type[Part], path: str) -> Part:
-    """Decode a part of a study strictly; errors have its path in the study.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If a field is unknown, missing, of the wrong type or out of range.
-    """
+    """Decode a part of a study strictly; errors have its path in the study."""
     if isinstance(value, kind):
         return value
     try:

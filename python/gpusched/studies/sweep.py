@@ -15,9 +15,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, islice, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 from gpusched.base.files import in_a_line
+from gpusched.base.libraries import polars as pl
 from gpusched.base.progress import OnProgress, Progress, watched
 from gpusched.base.run_warning import warn
 from gpusched.base.supervision import Cancelled
@@ -28,6 +29,7 @@ from gpusched.engine.simulation import simulate_quietly
 from gpusched.engine.type_speeds import say_run_times
 from gpusched.model.cluster import Cluster
 from gpusched.results.metric_registry import metrics
+from gpusched.results.result import Result
 from gpusched.results.run_remarks import free_restarts, unserved
 from gpusched.results.run_window import RunWindow
 from gpusched.results.same_jobs import Apart, say_left
@@ -56,12 +58,7 @@ from gpusched.studies.run_store import (
 )
 from gpusched.studies.study import ROLES, Study, StudyTrace, warm_up_time
 from gpusched.studies.sweep_result import SweepResult
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from gpusched.results.result import Result
-    from gpusched.traces.workload import Trace
+from gpusched.traces.workload import Trace
 
 Row = dict[str, Any]
 
@@ -323,8 +320,6 @@ class _Gathered:
 
     def frame(self) -> tuple[pl.DataFrame, list[str]]:
         """Return all rows, and messages on damaged files of the folder."""
-        import polars as pl
-
         if self._store is not None:
             return self._store.read(), self._store.damaged
         if not self._rows:
@@ -336,14 +331,11 @@ class _Gathered:
 class RunContext:
     """The data that the runs of a study share.
 
-    Attributes
-    ----------
-    sources
-        The traces that are read or given, by their positions in the study.
-    choices
-        Per role the resolved choices, by (position, positions of values).
-    warm_up_cut, tail_s, metrics, max_intervals, kill_invalid_depend, priority_age_s
-        Of the study; ``metrics`` are those that summaries do not include by default.
+    ``sources``: the traces that are read or given, by their positions in the study.
+    ``choices``: per role the resolved choices, by (position, positions of values).
+    ``warm_up_cut``, ``tail_s``, ``metrics``, ``max_intervals``, ``kill_invalid_depend``,
+        ``priority_age_s``: of the study; ``metrics`` are those that summaries do not include by
+        default.
     """
 
     entries: tuple[StudyTrace, ...]
@@ -359,13 +351,7 @@ class RunContext:
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
-        """Read the files of a study, and collect the data its runs need.
-
-        Raises
-        ------
-        OSError, ValueError, TypeError
-            If a trace cannot be read.
-        """
+        """Read the files of a study, and collect the data its runs need."""
         study, known_metrics = plan.study, metrics()
         choices: tuple[dict[tuple[int, tuple[int, ...]], Any], ...] = tuple({} for _ in ROLES)
         for run in plan.runs:
@@ -447,12 +433,8 @@ class RunContext:
 class Batch:
     """Runs on the same jobs, executed by one worker in a row.
 
-    Attributes
-    ----------
-    runs
-        Each with its name.
-    apart
-        Jobs that are not measured; None: the runs are measured for the first time.
+    ``runs``: each with its name.
+    ``apart``: jobs that are not measured; None: the runs are measured for the first time.
     """
 
     recipe: Recipe
@@ -470,10 +452,7 @@ class Batch:
 def batches(runs: Sequence[tuple[str, PlannedRun]], num_jobs: Sequence[int]) -> Iterator[Batch]:
     """Divide runs, in the order of their jobs, into batches.
 
-    Parameters
-    ----------
-    num_jobs
-        Approximate number of jobs of each run.
+    ``num_jobs``: approximate number of jobs of each run.
     """
     held: list[tuple[str, PlannedRun]] = []
     total = 0
@@ -604,13 +583,7 @@ def _failed_row(name: str, error: BaseException) -> Row:
 
 
 def python_parts(study: Study) -> list[str]:
-    """Return the labels of the policies and placements written in Python.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If a name is unknown.
-    """
+    """Return the labels of the policies and placements written in Python."""
     found = (one for role in _PYTHON_ROLES for one in choices_of(study, role))
     return [label for label, choice in found if not is_native(choice)]
 
@@ -618,10 +591,7 @@ def python_parts(study: Study) -> list[str]:
 class PythonTime:
     """Time that runs in threads spent in Python; warns once when it is long.
 
-    Parameters
-    ----------
-    executor
-        The user's argument: with an explicit choice of threads there is no warning.
+    ``executor``: the user's argument: with an explicit choice of threads there is no warning.
     """
 
     def __init__(self, plan: Plan, executor: Any) -> None:
@@ -644,22 +614,13 @@ class PythonTime:
 class SweepEstimate:
     """The estimated cost of a study, from :func:`gpusched.estimate`.
 
-    Attributes
-    ----------
-    num_runs, num_kept
-        Numbers of all runs, and of those saved in the folder.
-    num_jobs
-        Total number of jobs of the runs left.
-    runs_s
-        Time of all runs left, one after the other, seconds.
-    wall_s
-        Time of the same on ``num_slots`` workers, seconds.
-    memory_bytes
-        Approximate peak memory.
-    pilots
-        Seconds per thousand jobs, by policy tried.
-    errors
-        Errors of the runs that were tried.
+    ``num_runs``, ``num_kept``: numbers of all runs, and of those saved in the folder.
+    ``num_jobs``: total number of jobs of the runs left.
+    ``runs_s``: time of all runs left, one after the other, seconds.
+    ``wall_s``: time of the same on ``num_slots`` workers, seconds.
+    ``memory_bytes``: approximate peak memory.
+    ``pilots``: seconds per thousand jobs, by policy tried.
+    ``errors``: errors of the runs that were tried.
     """
 
     num_runs: int
@@ -689,19 +650,9 @@ def estimate(
     Times are assumed proportional to the number of jobs, which is too low for policies whose
     decisions get slower with the queue.
 
-    Parameters
-    ----------
-    folder
-        Runs saved there are not counted.
-    num_slots
-        Number of parallel runs; None: one per CPU.
-    has_processes
-        Whether each of them is in its own process.
-
-    Raises
-    ------
-    OSError, ValueError, TypeError
-        As :func:`gpusched.sweep`.
+    ``folder``: runs saved there are not counted.
+    ``num_slots``: number of parallel runs; None: one per CPU.
+    ``has_processes``: whether each of them is in its own process.
     """
     plan = expand(study)
     done = plan.done_in(RunStore(folder).read()) if (folder / RUNS).is_dir() else set()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gpusched.base.arrays import Float64
+from gpusched.base.libraries import polars as pl
 from gpusched.base.replacing import replacing
 from gpusched.base.tables import Cell, Column, Table, Value, html_page, table, text_column
 from gpusched.base.wording import plural
@@ -30,8 +31,6 @@ from gpusched.studies.study import Study, warm_up_time
 from gpusched.studies.verdicts import growth_mark
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from gpusched.studies.compared_runs import ComparedRuns
 
 _SHOWN_ROWS: Final = 20
@@ -172,8 +171,6 @@ class SweepResult:
 
     def _unstable(self) -> list[str]:
         """Warn of growing queues and of runs without a warm-up."""
-        import polars as pl
-
         load = pl.col("offered_load")
         over = self.finished.filter(load >= 1)
         most = over.group_by("trace", "cluster", maintain_order=True).agg(load.max())
@@ -193,8 +190,6 @@ class SweepResult:
 
     def _other_jobs(self) -> list[str]:
         """Warn where policies finish different jobs, so that metrics cover the common ones."""
-        import polars as pl
-
         if OTHERS not in self.runs.columns:
             return []
         some = self.finished.filter(pl.col(OTHERS) > 0)
@@ -284,8 +279,6 @@ def overview(study: Study, runs: pl.DataFrame, chosen: Sequence[Metric] | None =
 
     None means the metrics of the study, else the main ones.
     """
-    import polars as pl
-
     done = runs.filter(pl.col("wall_s").is_not_null())
     order = [key for key in differing_axes(study, runs) if key != "policy"] + ["policy"]
     if not len(done):

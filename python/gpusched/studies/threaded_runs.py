@@ -30,26 +30,12 @@ def in_threads(
 ) -> dict[str, _Outcome]:
     """Call each of ``parts``, and return their results in order.
 
-    Parameters
-    ----------
-    parts
-        Calls by name; they stop soon after Ctrl-C, a stop or an error of ``progress``, if they
-        can.
-    threads
-        Number of parallel calls; None: one per CPU.
-    progress
-        Called in this thread as parts end, with the numbers done and in total, and ``part``.
-    stop, unit
-        As for :func:`~gpusched.base.supervision.supervised`.
-
-    Raises
-    ------
-    Cancelled
-        If ``stop`` was set.
-    KeyboardInterrupt
-        On Ctrl-C.
-    Exception
-        The first error of a part, which it names, once all others have ended.
+    ``parts``: calls by name; they stop soon after Ctrl-C, a stop or an error of ``progress``, if
+        they can.
+    ``threads``: number of parallel calls; None: one per CPU.
+    ``progress``: called in this thread as parts end, with the numbers done and in total, and
+        ``part``.
+    ``stop``, ``unit``: as for :func:`~gpusched.base.supervision.supervised`.
     """
     if threads is not None:
         check_integer("threads", threads, 1, _MOST_THREADS)

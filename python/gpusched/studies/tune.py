@@ -11,12 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
 from gpusched.base.field_checks import check_integer
 from gpusched.base.libraries import need
+from gpusched.base.libraries import polars as pl
 from gpusched.base.progress import OnProgress, Progress
 from gpusched.base.run_warning import warn
 from gpusched.base.suggest import nearest
@@ -36,9 +37,6 @@ from gpusched.studies.sweep import run_study
 from gpusched.studies.sweep_result import SweepResult
 from gpusched.studies.verdicts import change_text
 from gpusched.studies.windows import Windows, windows_of
-
-if TYPE_CHECKING:
-    import polars as pl
 
 SEARCH: Final = "search"
 HELD_OUT: Final = "held-out"
@@ -122,8 +120,7 @@ class Tuning:
     @property
     def default_value(self) -> float | None:
         """The metric of the baseline in the whole search window."""
-        found: float | None = self.held_out.filter(policy=self.baseline)["search_value"][0]
-        return found
+        return self.held_out.filter(policy=self.baseline)["search_value"][0]
 
     @property
     def recommended(self) -> str:
@@ -215,14 +212,9 @@ class Score(NamedTuple):
 class Attempt:
     """A trial: its choices and its outcome.
 
-    Attributes
-    ----------
-    label, values
-        Name of the policy in the space, and its options.
-    policy
-        None if the values cannot be combined.
-    scores
-        One per window so far.
+    ``label``, ``values``: name of the policy in the space, and its options.
+    ``policy``: none if the values cannot be combined.
+    ``scores``: one per window so far.
     """
 
     number: int
@@ -248,12 +240,9 @@ class Attempt:
 class Candidate:
     """A policy to be tested on held-out jobs.
 
-    Attributes
-    ----------
-    trial
-        Its number; None for the baseline and for default options.
-    search_value
-        The metric in the whole search window; None if it did not run there, or failed.
+    ``trial``: its number; None for the baseline and for default options.
+    ``search_value``: the metric in the whole search window; None if it did not run there, or
+        failed.
     """
 
     label: str
@@ -336,8 +325,6 @@ class Runner:
 
 def values_of(runs: pl.DataFrame, metric: str) -> pl.Series:
     """Return a metric of runs, null if undefined."""
-    import polars as pl
-
     if metric not in runs.columns:
         return pl.Series(metric, [None] * len(runs), pl.Float64)
     return runs[metric].cast(pl.Float64, strict=False).fill_nan(None)
@@ -366,10 +353,7 @@ def search(
 ) -> list[Attempt]:
     """Search a space, from the default options on; equal arguments give equal trials.
 
-    Parameters
-    ----------
-    batch
-        Number of trials proposed at a time, each without knowing the others' results.
+    ``batch``: number of trials proposed at a time, each without knowing the others' results.
     """
     import optuna
     from optuna.trial import TrialState
@@ -417,7 +401,7 @@ def _attempt(space: PolicySpace, trial: Any) -> Attempt:
     one, values = space.draw(trial)
     made = Attempt(trial.number, one.label, values)
     try:
-        made.policy = one.with_values(values)
+        made.policy = Policy(one.fixed.name, **(one.fixed.parameters | dict(values)))
     except (TypeError, ValueError) as error:
         made.state, made.error = "failed", f"{type(error).__name__}: {error}"
     return made
@@ -500,8 +484,6 @@ def best_of(
 
 def replicates(runs: pl.DataFrame, metric: str, titles: Mapping[str, str]) -> pl.DataFrame:
     """Return one row per policy and seed: the mean over all other axes, null if one is missing."""
-    import polars as pl
-
     value = pl.col(metric)
     whole_mean = pl.when(value.is_not_null().all()).then(value.mean()).otherwise(None)
     shares = [pl.col(key).max() for key in (UNSERVED, OTHERS) if key in runs.columns]
@@ -526,8 +508,6 @@ def compared(
 
     The frame has each one's search result, then the columns of the comparison.
     """
-    import polars as pl
-
     found = compare_runs(
         replicates(runs, metric, titles),
         metric,
@@ -625,8 +605,6 @@ def failures(found: Sequence[Attempt]) -> list[str]:
 
 def trials_frame(found: Sequence[Attempt], space: PolicySpace) -> pl.DataFrame:
     """Return one row per trial, with a column for each searched option."""
-    import polars as pl
-
     columns = [
         pl.Series("trial", [one.number for one in found], pl.Int64),
         pl.Series(

@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gpusched.base.libraries import polars as pl
 from gpusched.base.wording import plural, written
 from gpusched.results.shown_metrics import GROWTH, is_growing, kind_of
 from gpusched.studies.hodges_lehmann import difference, holm, ratio, seeds_for, values_of
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Scale = Literal["ratio", "difference"]
 _LEAST_GAIN: Final = 0.02
@@ -59,14 +57,9 @@ def not_beaten(
 
     All pairs are compared, with p values adjusted by Holm.
 
-    Parameters
-    ----------
-    columns
-        By name one value per seed, in the same order.
-    better
-        Whether ``"lower"`` or ``"higher"`` values are better.
-    scale
-        Compare by :func:`ratio`, or by :func:`difference`, whose 2% are of the median.
+    ``columns``: by name one value per seed, in the same order.
+    ``better``: whether ``"lower"`` or ``"higher"`` values are better.
+    ``scale``: compare by :func:`ratio`, or by :func:`difference`, whose 2% are of the median.
     """
     pairs = list(combinations(columns, 2))
     if not pairs:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -18,6 +18,7 @@ from gpusched._core import Placement
 from gpusched.base.arrays import Int64
 from gpusched.base.defaults import GPUS_PER_SERVER, POLICY, REPAIR_S
 from gpusched.base.field_checks import check_positive, not_negative
+from gpusched.base.libraries import polars as pl
 from gpusched.base.progress import OnProgress
 from gpusched.base.suggest import nearest
 from gpusched.base.tables import Cell, Column, Table, Value, table
@@ -26,6 +27,7 @@ from gpusched.base.units import requeue_back_of, seconds_of, share_of
 from gpusched.base.wording import duration, plural, wrapped, written
 from gpusched.engine.seams import check_shared
 from gpusched.model.cluster import Cluster
+from gpusched.model.outages import Outages
 from gpusched.plugins.policy import (
     AnyPolicy,
     ContentionChoice,
@@ -35,6 +37,7 @@ from gpusched.plugins.policy import (
 )
 from gpusched.prediction.choose import for_trace
 from gpusched.results.metric_registry import METRICS, Metric
+from gpusched.results.result import Result
 from gpusched.results.run_remarks import restart_costs, unserved
 from gpusched.results.run_window import RunWindow
 from gpusched.results.same_jobs import MOST_LEFT, SameJobs
@@ -55,14 +58,7 @@ from gpusched.studies.threaded_runs import in_threads
 from gpusched.studies.verdicts import pile_ups
 from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.cluster_sizing import assumed_cluster
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from gpusched.model.outages import Outages
-    from gpusched.results.result import Result
-    from gpusched.traces.workload import Trace
-
+from gpusched.traces.workload import Trace
 
 MEASURES: Final = (
     "mean_wait_s", "p95_wait_s", "mean_jct_s", "p95_jct_s", "utilisation", "makespan_s",
@@ -148,19 +144,12 @@ def outcome_of(
 ) -> Outcome:
     """Compare a run with the baseline.
 
-    Parameters
-    ----------
-    reference
-        The run of the baseline.
-    resolution_s
-        Smallest change of a completion time that counts as a gain or loss.
-    window
-        The part of each run that is measured, on its own clock. Gains and losses are counted over
-        the jobs in it in the baseline.
-    same
-        The jobs that job measures cover.
-    measures
-        What is measured.
+    ``reference``: the run of the baseline.
+    ``resolution_s``: smallest change of a completion time that counts as a gain or loss.
+    ``window``: the part of each run that is measured, on its own clock. Gains and losses are
+        counted over the jobs in it in the baseline.
+    ``same``: the jobs that job measures cover.
+    ``measures``: what is measured.
     """
     jobs, spec, measured = result.jobs, result.spec, same.measured(label, result)
     counted = np.ones(len(jobs), np.bool_) if window is None else window.counted(reference.trace)
@@ -226,15 +215,7 @@ class Change:
     def applied(self, scenario: Scenario, base: Scenario) -> Scenario:
         """Return the scenario with the change.
 
-        Parameters
-        ----------
-        base
-            The baseline: a load refers to its cluster.
-
-        Raises
-        ------
-        ValueError
-            If the value is malformed or not possible; the message names the change.
+        ``base``: the baseline: a load refers to its cluster.
         """
         value = self.check(scenario.trace)
         with self._named():
@@ -249,15 +230,7 @@ class Change:
 
 
 def parse_changes(changes: Mapping[str, Any] | Sequence[str]) -> tuple[Change, ...]:
-    """Parse changes: strings such as ``"policy=srtf"``, or a mapping by setting.
-
-    Raises
-    ------
-    ValueError
-        If there is none, one is listed twice, or the setting is unknown.
-    TypeError
-        If they are neither.
-    """
+    """Parse changes: strings such as ``"policy=srtf"``, or a mapping by setting."""
     if isinstance(changes, Mapping):
         pairs = [(key, value) for key, value in changes.items()]
     elif isinstance(changes, str) or not isinstance(changes, Sequence):
@@ -644,8 +617,6 @@ class WhatIf:
         >>> answer.table()["d_mean_wait_s"][0]
         0.0
         """
-        import polars as pl
-
         letter = None if self.grade is None else self.grade.letter
         rows = []
         for outcome in (self.base, *self.outcomes):

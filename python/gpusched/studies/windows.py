@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -13,9 +13,7 @@ import numpy as np
 from gpusched.base.wording import plural
 from gpusched.studies.plan import Recipe, jobs_of, source_of
 from gpusched.studies.study import Study, StudyTrace
-
-if TYPE_CHECKING:
-    from gpusched.traces.workload import Trace
+from gpusched.traces.workload import Trace
 
 # Drawn again for each run, after the jobs are cut.
 _MODELS: Final = ("profiles", "throughputs", "deadlines")
@@ -25,18 +23,11 @@ _MODELS: Final = ("profiles", "throughputs", "deadlines")
 class Windows:
     """A study split in two.
 
-    Attributes
-    ----------
-    rungs
-        The search windows, shorter ones first; the last has all search jobs.
-    shares
-        The share of its jobs that each window has.
-    held_out
-        The held-out part: its runs have jobs that no run of the search has.
-    titles
-        By the label of each trace of ``held_out`` the title of the original trace.
-    notes
-        What is searched and held out of each trace, one string per sentence.
+    ``rungs``: the search windows, shorter ones first; the last has all search jobs.
+    ``shares``: the share of its jobs that each window has.
+    ``held_out``: the held-out part: its runs have jobs that no run of the search has.
+    ``titles``: by the label of each trace of ``held_out`` the title of the original trace.
+    ``notes``: what is searched and held out of each trace, one string per sentence.
     """
 
     rungs: tuple[Study, ...]
@@ -65,21 +56,9 @@ def windows_of(
     are read or given, the first part is searched, and the rest is held out in as many consecutive
     windows as there are seeds.
 
-    Parameters
-    ----------
-    shares
-        Shares of the search jobs; the last is 1.
-    search_share
-        Share of the jobs of a trace that is read or given, for the search.
-    seeds
-        Seeds of the held-out runs.
-
-    Raises
-    ------
-    OSError
-        If a trace cannot be read.
-    ValueError
-        If it has too few jobs, or the study has settings that cannot be searched.
+    ``shares``: shares of the search jobs; the last is 1.
+    ``search_share``: share of the jobs of a trace that is read or given, for the search.
+    ``seeds``: seeds of the held-out runs.
     """
     _check(study, seeds)
     cuts = [

@@ -204,13 +204,9 @@ _OBJECTS: Final = (_core.Order, _core.Scheduler, _core.Placement)
 class Subject:
     """A policy or a placement as given: a name, an object, or a factory.
 
-    Attributes
-    ----------
-    given
-        A name or a choice; a Python object, of which each run gets a copy; or a class or a function
-        without arguments, which is called for each run.
-    info, flags, label
-        Its description.
+    ``given``: a name or a choice; a Python object, of which each run gets a copy; or a class or a
+        function without arguments, which is called for each run.
+    ``info``, ``flags``, ``label``: its description.
     """
 
     given: Any
@@ -265,12 +261,8 @@ def _quiet() -> Iterator[None]:
 class Case:
     """A workload with all that determines its run, and the run.
 
-    Attributes
-    ----------
-    role
-        The part under test: ``"policy"``, ``"placement"`` or ``"speed"``.
-    claims
-        What was declared of it, beyond its flags.
+    ``role``: the part under test: ``"policy"``, ``"placement"`` or ``"speed"``.
+    ``claims``: what was declared of it, beyond its flags.
     """
 
     trace: Trace

@@ -7,18 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from gpusched.base.registry import Registry
 from gpusched.base.suggest import nearest
-from gpusched.testing.cases import cluster_code, outages_code, trace_code
-
-if TYPE_CHECKING:
-    from gpusched.model.cluster import Cluster
-    from gpusched.model.outages import Outages
-    from gpusched.testing.cases import Case
-    from gpusched.traces.workload import Trace
-
+from gpusched.model.cluster import Cluster
+from gpusched.model.outages import Outages
+from gpusched.testing.cases import Case, cluster_code, outages_code, trace_code
+from gpusched.traces.workload import Trace
 
 _CLAIMS: Final = {
     "non-preemptive": "A running job keeps its GPUs until it finishes.",
@@ -51,10 +47,7 @@ def claims() -> dict[str, str]:
 def checked_claims(declares: Iterable[str]) -> frozenset[str]:
     """Return the claims as a set.
 
-    Raises
-    ------
-    ValueError
-        If a claim is unknown. TypeError if ``declares`` is a single string.
+    Raises ValueError if a claim is unknown. TypeError if ``declares`` is a single string.
     """
     if isinstance(declares, str):
         raise TypeError(f"declares: expected a collection of claims, not {declares!r}")
@@ -234,13 +227,7 @@ def laws() -> dict[str, Law]:
 
 
 def chosen_laws(names: Iterable[str] | None) -> tuple[Law, ...]:
-    """Return the properties with these names; None: all.
-
-    Raises
-    ------
-    ValueError
-        If a property is unknown. TypeError if ``names`` is a single string.
-    """
+    """Return the properties with these names; None: all."""
     if names is None:
         return tuple(laws().values())
     if isinstance(names, str):

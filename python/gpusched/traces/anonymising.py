@@ -6,13 +6,11 @@ import dataclasses
 import re
 import secrets
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from gpusched.base.libraries import polars
 from gpusched.traces.job_columns import JOB_COLUMNS, JobColumn
 from gpusched.traces.workload import Trace
-
-if TYPE_CHECKING:
-    import polars
 
 NAMES: Final = tuple(
     name
@@ -69,8 +67,6 @@ def anonymise(trace: Trace, *, salt: str | bytes | None = None, round_s: float =
     >>> sent.user[0] == sent.user[1] != "ann"
     True
     """
-    import polars
-
     if not round_s >= 1:
         raise ValueError(f"round_s: {round_s!r} must be at least 1")
     secret = secrets.token_bytes(32) if salt is None else salt

@@ -34,16 +34,7 @@ _DATES_HINT: Final = "; the submit times must be dates, too"
 
 
 def numbers(column: str, values: Any, num_rows: int | None = None) -> AnyArray:
-    """Return ``values`` as one row of int64 or float64.
-
-    Raises
-    ------
-    TypeError
-        If they are not numbers (complex ones, text, objects, booleans, dates). Durations are
-        numbers in a column of seconds.
-    ValueError
-        If they are not one row of ``num_rows``.
-    """
+    """Return ``values`` as one row of int64 or float64."""
     what = f"column {column!r}"
     array = plain_array(what, values)
     if array.dtype.kind == "m" and column.endswith("_s"):
@@ -72,13 +63,7 @@ def given_numbers(
 
 
 def left_out(where: str, names: Collection[str]) -> dict[str, None]:
-    """Return columns to leave out, for :meth:`gpusched.Trace.with_columns`.
-
-    Raises
-    ------
-    ValueError
-        If a trace needs one, or it is unknown; the message begins with ``where``.
-    """
+    """Return columns to leave out, for :meth:`gpusched.Trace.with_columns`."""
     for name in names:
         if name in REQUIRED:
             raise ValueError(f"{where}: a trace needs the column {name!r}")
@@ -104,10 +89,7 @@ def stored_numbers(
     NaN means missing where values may be missing. A positive amount is at least one stored unit.
     Missing times are ``NOT_A_TIME``. Bad rows get some valid value.
 
-    Parameters
-    ----------
-    stored
-        The columns checked so far, as stored in a trace, to which rules compare this one.
+    ``stored``: the columns checked so far, as stored in a trace, to which rules compare this one.
     """
     is_known = column.default not in (None, NOT_GIVEN)
     usual = column.default // column.units if is_known else int(column.kind != "moment")
@@ -201,17 +183,11 @@ def statuses(screen: Screen, named: Labels) -> Labels:
 def allowed_types(values: Any, num_rows: int) -> tuple[tuple[tuple[str, ...], ...], Int32 | None]:
     """Number the distinct sets of allowed GPU types.
 
-    Parameters
-    ----------
-    values
-        Per job a text such as ``"V100|T4"``, or a collection of names; empty or None = any type.
-        Texts may come as :class:`Labels`.
+    The sets (each sorted, without repeats; ``()`` = any) and one int32 index per job, or nothing
+    and None if no job is restricted.
 
-    Returns
-    -------
-    tuple
-        The sets (each sorted, without repeats; ``()`` = any) and one int32 index per job, or
-        nothing and None if no job is restricted.
+    ``values``: per job a text such as ``"V100|T4"``, or a collection of names; empty or None = any
+        type. Texts may come as :class:`Labels`.
     """
     if values is None:
         return (), None
@@ -261,14 +237,9 @@ def given_labels(screen: Screen, columns: Mapping[str, Any], num_rows: int) -> d
 class Jobs(msgspec.Struct, frozen=True):
     """The good rows of an input, sorted by submission.
 
-    Attributes
-    ----------
-    columns
-        Read-only, by the attributes of a trace.
-    origin_us
-        What was subtracted from all times.
-    rejects
-        The rejected rows.
+    ``columns``: read-only, by the attributes of a trace.
+    ``origin_us``: what was subtracted from all times.
+    ``rejects``: the rejected rows.
     """
 
     columns: dict[str, Any]
@@ -288,18 +259,12 @@ def checked_jobs(
 ) -> Jobs:
     """Check columns, drop the rows that ``screen`` refuses, and sort the rest.
 
-    Parameters
-    ----------
-    screen
-        Holds line numbers, and rows already found bad by a reader.
-    numeric
-        int64 or float64 columns under the names of :meth:`gpusched.Trace.from_columns`; or as
-        stored in a trace, under its attributes, such as ``deadline_us``: wall-clock times and
+    ``screen``: holds line numbers, and rows already found bad by a reader.
+    ``numeric``: int64 or float64 columns under the names of :meth:`gpusched.Trace.from_columns`; or
+        as stored in a trace, under its attributes, such as ``deadline_us``: wall-clock times and
         times already in ticks.
-    indices
-        Further columns, filtered and sorted like the jobs.
-    rebase
-        Shift the first submit to 0 (the traces that come from files).
+    ``indices``: further columns, filtered and sorted like the jobs.
+    ``rebase``: shift the first submit to 0 (the traces that come from files).
     """
     screen.show_others({**numeric, "id": ids})
     stored: dict[str, AnyArray] = {}
@@ -344,13 +309,7 @@ def check_horizon(source: str, submit_us: Int64, service_us: Int64) -> None:
 
 
 def identifiers(column: str, values: Any, num_rows: int) -> AnyArray:
-    """Return ids as int64 or as text.
-
-    Raises
-    ------
-    TypeError
-        If they are neither all integers nor all text.
-    """
+    """Return ids as int64 or as text."""
     what = f"column {column!r}"
     missing, is_both = masked_rows(values), False
     array = plain_array(what, values)
@@ -380,13 +339,7 @@ def identifiers(column: str, values: Any, num_rows: int) -> AnyArray:
 
 
 def unique_ids(screen: Screen, ids: AnyArray | None) -> AnyArray:
-    """Return the ids, or the positions of the rows if ``ids`` is None.
-
-    Raises
-    ------
-    ValueError
-        If two good rows have the same id; the message names both.
-    """
+    """Return the ids, or the positions of the rows if ``ids`` is None."""
     if ids is None:
         return np.arange(len(screen.rows), dtype=np.int64)
     if not _KEEPS_DUPLICATES.get():

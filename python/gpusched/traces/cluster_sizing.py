@@ -159,10 +159,7 @@ def fitting_jobs(trace: Trace, cluster: Cluster) -> Bool:
 
     A placement may refuse more jobs than these.
 
-    Returns
-    -------
-    numpy.ndarray
-        bool, one per job.
+    bool, one per job.
     """
     room = np.zeros(len(trace), dtype=np.float64)
     for group in cluster.servers:

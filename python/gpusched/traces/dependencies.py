@@ -62,11 +62,6 @@ def parsed(text: str) -> Dependency:
     """Read a dependency, such as ``"afterok:7:8,after:9+5"`` or ``"afterany:7?afterok:8"``.
 
     Conditions that ``squeue`` calls fulfilled are left out.
-
-    Raises
-    ------
-    ValueError
-        If it is not one; the message says why.
     """
     if one := _ONE.fullmatch(text):  # by far the most frequent case
         return Dependency((Condition(KINDS.index(one[1]), one[2]),))
@@ -114,10 +109,8 @@ def _condition(kind: int, text: str) -> Condition:
 def of_copies(trace: Trace, copy: Int64) -> dict[str, Any]:
     """Return the names of jobs and arrays, and what refers to them, where jobs occur repeatedly.
 
-    Parameters
-    ----------
-    copy
-        Per job a number. Jobs of one number depend on each other as before, and not on others.
+    ``copy``: per job a number. Jobs of one number depend on each other as before, and not on
+        others.
     """
     fields: dict[str, Any] = {}
     if trace.array is not None:
@@ -150,14 +143,7 @@ class Holds(NamedTuple):
 
 
 def holds_of(trace: Trace) -> Holds:
-    """Return what holds jobs of a run back: dependencies, arrays, eligible and cancel times.
-
-    Raises
-    ------
-    ValueError
-        If a dependency cannot be read, jobs wait for each other, or the limit of an array has no
-        array or differs between its tasks; the message names the job and its row.
-    """
+    """Return what holds jobs of a run back: dependencies, arrays, eligible and cancel times."""
     return _holds.of(trace, None, lambda: _Resolver(trace).holds())
 
 

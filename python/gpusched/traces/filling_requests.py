@@ -172,8 +172,7 @@ class Requests:
     @property
     def is_share(self) -> Bool:
         """bool: whether each request is for a share of a GPU."""
-        shares: Bool = (self.gpus == 1) & (self.share_milli < WHOLE_GPU)
-        return shares
+        return (self.gpus == 1) & (self.share_milli < WHOLE_GPU)
 
     @property
     def gpu_milli(self) -> Int64:
@@ -206,13 +205,7 @@ def screened_requests(
     name: str = "requests",
     source: str = "columns",
 ) -> Requests:
-    """Check columns named as in :meth:`Requests.from_columns`; drop rejected rows.
-
-    Raises
-    ------
-    ValueError
-        As :meth:`Requests.from_columns`.
-    """
+    """Check columns named as in :meth:`Requests.from_columns`; drop rejected rows."""
     screen.show_others({**numeric, "id": ids})
     may_be_none = msgspec.structs.replace(JOB_COLUMNS["gpus"], above=None, least=0)
     stored = {"gpus": check.stored_numbers(screen, may_be_none, numeric["gpus"], {})}

@@ -78,13 +78,7 @@ OWN_COLUMNS: Final = {"submit_s", "service_s"}
 
 
 def register_trace_format(added: TraceFormat) -> None:
-    """Add a trace format to :func:`gpusched.read_trace` and the command line.
-
-    Raises
-    ------
-    ValueError
-        If its name is taken, a text is missing, or ``write`` comes without ``endings``.
-    """
+    """Add a trace format to :func:`gpusched.read_trace` and the command line."""
     told(
         "format", added.name, summary=added.summary, source=added.source, detection=added.detection
     )
@@ -101,13 +95,7 @@ def trace_formats() -> dict[str, TraceFormat]:
 
 
 def find(name: str) -> TraceFormat:
-    """Return the format with this name or alias.
-
-    Raises
-    ------
-    ValueError
-        If it is unknown; the message suggests the nearest name.
-    """
+    """Return the format with this name or alias."""
     for known in FORMATS.own().values():
         if name in known.aliases:
             return known
@@ -115,13 +103,7 @@ def find(name: str) -> TraceFormat:
 
 
 def detect(source: Source) -> TraceFormat:
-    """Return the first format that recognises ``source``.
-
-    Raises
-    ------
-    ValueError
-        If none does.
-    """
+    """Return the first format that recognises ``source``."""
     if set(source.header) >= OWN_COLUMNS:
         # Among our formats only this one has them; formats of other packages come first.
         for asked in FORMATS.among("generic_csv").values():
@@ -140,3 +122,9 @@ def detect(source: Source) -> TraceFormat:
 def text_file(name: str, *lines: str) -> Excerpt:
     """Return an excerpt with one file of these lines."""
     return lambda: {name: "".join(f"{line}\n" for line in lines).encode()}
+
+
+def excerpt_files(module: str, *names: str) -> Excerpt:
+    """Return an excerpt: these files of the folder ``excerpts`` next to a module."""
+    folder = Path(module).with_name("excerpts")
+    return lambda: {name: (folder / name).read_bytes() for name in names}

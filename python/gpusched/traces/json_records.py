@@ -27,18 +27,11 @@ _Found = TypeVar("_Found", bound="Records | None")
 class Records:
     """The objects in one array of a document.
 
-    Attributes
-    ----------
-    source
-        The file.
-    records
-        The objects, in order.
-    lines
-        int64: the line on which each begins.
-    others
-        The other members of the object.
-    key
-        The array's name.
+    ``source``: the file.
+    ``records``: the objects, in order.
+    ``lines``: int64: the line on which each begins.
+    ``others``: the other members of the object.
+    ``key``: the array's name.
     """
 
     source: Source
@@ -54,14 +47,7 @@ class Records:
 
 
 def read_records(source: Source, *keys: str, may_be_empty: bool = False) -> Records:
-    """Read an object that has an array of objects under one of ``keys``.
-
-    Raises
-    ------
-    ValueError
-        If the file is something else, malformed, truncated or nested too deeply, or the array is
-        empty and must not be; the message names file and line.
-    """
+    """Read an object that has an array of objects under one of ``keys``."""
     found = _read(source, lambda reader: reader.document(keys))
     if found is None:
         raise ValueError(f"{source}: the object has no array {' or '.join(map(repr, keys))}")
@@ -71,14 +57,7 @@ def read_records(source: Source, *keys: str, may_be_empty: bool = False) -> Reco
 
 
 def read_entries(source: Source, *, may_be_lines: bool = True) -> Records:
-    """Read an array of objects or, if ``may_be_lines``, objects in sequence.
-
-    Raises
-    ------
-    ValueError
-        If the file is something else, malformed, truncated or nested too deeply, or has no object;
-        the message names file and line.
-    """
+    """Read an array of objects or, if ``may_be_lines``, objects in sequence."""
     found = _read(source, lambda reader: reader.entries(may_be_lines))
     if not found.records:
         raise ValueError(f"{source}: no jobs; the array is empty")

@@ -32,10 +32,7 @@ HOSTNAME: Final = "kubernetes.io/hostname"
 class KubeObject:
     """A Kubernetes object, read field by field.
 
-    Attributes
-    ----------
-    kind, group
-        Such as ``"Workload"`` and ``"kueue.x-k8s.io"``.
+    ``kind``, ``group``: such as ``"Workload"`` and ``"kueue.x-k8s.io"``.
     """
 
     def __init__(self, fields: Mapping[str, Any], source: Source) -> None:
@@ -75,15 +72,7 @@ class KubeObject:
 
 
 def objects_of(sources: Sequence[Source]) -> Iterator[KubeObject]:
-    """Yield all objects in the files, including those in lists.
-
-    Raises
-    ------
-    ValueError
-        If a file is neither JSON nor YAML, or holds something that is not an object.
-    ImportError
-        If a file is YAML and the library for it is missing.
-    """
+    """Yield all objects in the files, including those in lists."""
     for source in sources:
         for document in _documents(source):
             yield from _listed(document, source)
@@ -196,37 +185,24 @@ class Pods:
 class Workload:
     """A workload with GPUs; times in seconds since 1970.
 
-    Attributes
-    ----------
-    key, namespace, queue
-        Its names, and the name of its LocalQueue; if admitted, of its ClusterQueue.
-    gpus
-        Total GPUs.
-    least, step
-        If it waits: GPUs of the fewest pods (``minCount``) that it can start with, and of each
-        further pod.
-    submit_s, start_s, end_s
-        When it was created, last admitted (NaN: it waits), and finished (NaN: it has not).
-    reason
-        Kueue's reason for the end; empty if it has not finished.
-    limit_s
-        Its maximum run time; NaN if it has none.
-    past_s
-        How long it was admitted before.
-    preemptions
-        Number of preemptions.
-    priority
-        Its priority; NaN if it has none.
-    selector
-        The server labels that its pods select.
-    pods
-        Its pods with GPUs, if it is admitted.
-    resources
-        Resource names of the GPUs that it holds or requests.
-    widest
-        If it waits: GPUs of its largest pod, which must fit on one server.
-    hold, eligible_s
-        Why it may not start yet, and until when (NaN: unknown); ``""``: it may.
+    ``key``, ``namespace``, ``queue``: its names, and the name of its LocalQueue; if admitted, of
+        its ClusterQueue.
+    ``gpus``: total GPUs.
+    ``least``, ``step``: if it waits: GPUs of the fewest pods (``minCount``) that it can start with,
+        and of each further pod.
+    ``submit_s``, ``start_s``, ``end_s``: when it was created, last admitted (NaN: it waits), and
+        finished (NaN: it has not).
+    ``reason``: Kueue's reason for the end; empty if it has not finished.
+    ``limit_s``: its maximum run time; NaN if it has none.
+    ``past_s``: how long it was admitted before.
+    ``preemptions``: number of preemptions.
+    ``priority``: its priority; NaN if it has none.
+    ``selector``: the server labels that its pods select.
+    ``pods``: its pods with GPUs, if it is admitted.
+    ``resources``: resource names of the GPUs that it holds or requests.
+    ``widest``: if it waits: GPUs of its largest pod, which must fit on one server.
+    ``hold``, ``eligible_s``: why it may not start yet, and until when (NaN: unknown); ``""``: it
+        may.
     """
 
     key: str
@@ -256,15 +232,7 @@ class Unfit(Exception):
 
 
 def workload_of(given: KubeObject, is_gpu: Callable[[str], bool]) -> Workload:
-    """Read a workload.
-
-    Raises
-    ------
-    Unfit
-        If it neither waits, runs nor has run, or requests no GPU.
-    ValueError
-        If it is admitted and what it holds cannot be read.
-    """
+    """Read a workload."""
     has_finished, end_s = given.condition("Finished")
     admission = given.at("status", "admission")
     sets = items_of(given.at("spec", "podSets"))

@@ -31,13 +31,7 @@ def given_profiles(profile: Any, profiles: AnyProfiles, num_rows: int) -> dict[s
 def drawn_index(
     num_profiles: int, num_jobs: int, seed: int, weights: Iterable[float] | None
 ) -> Int32:
-    """Draw one index per job from NumPy's PCG64.
-
-    Raises
-    ------
-    ValueError
-        If a weight is negative or not finite, all are 0, or there is not one per profile.
-    """
+    """Draw one index per job from NumPy's PCG64."""
     random = draws.generator(seed)
     shares: Float64 = np.ones(num_profiles)
     if weights is not None:
@@ -51,20 +45,13 @@ def drawn_index(
             raise ValueError("weights: at least one must be positive")
     ends = np.cumsum(shares)
     drawn = random.random(num_jobs) * ends[-1]
-    index: Int32 = np.searchsorted(ends, drawn, side="right").astype(np.int32)
-    return index
+    return np.searchsorted(ends, drawn, side="right").astype(np.int32)
 
 
 def graph_index(values: Any, graphs: Sequence[JobGraph], gpus: Int32) -> Int32:
     """Return the graph index of each row of ``gpus``, from names or indices.
 
     None selects the one graph with as many replicas as the job has GPUs.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`gpusched.base.field_checks.numbered` does; or if no graph, or more than one, fits
-        a job. The message names the row.
     """
     if values is not None:
         return numbered("graph", values, [graph.name for graph in graphs], len(gpus))
@@ -105,10 +92,7 @@ def models_of_groups(
 ) -> tuple[tuple[JobProfile, ...], Int32, int]:
     """Choose the profiles of :meth:`gpusched.Trace.with_throughputs`.
 
-    Returns
-    -------
-    tuple
-        The profiles, each job's index into them, and the number of jobs with a drawn profile.
+    The profiles, each job's index into them, and the number of jobs with a drawn profile.
     """
     if choose not in (_BY_MODEL, _UNIFORM):
         raise ValueError(f"choose: {choose!r} must be {_BY_MODEL!r} or {_UNIFORM!r}")

@@ -67,22 +67,9 @@ def model_columns(
       count, 0 where a model cannot run;
     - ``graph_begin``: the first stage of each graph, then the number of stages.
 
-    Parameters
-    ----------
-    needed
-        Names of columns that every job must have.
-    optional
-        Names of columns that are left out if no job's model has a value.
-    speed
-        Name of the performance model, for messages.
-
-    Raises
-    ------
-    ValueError
-        If the trace lacks the profiles or graphs of a needed column; a job's profile lacks a
-        figure; no profile has one for a GPU type of the cluster; a job may run on a GPU type for
-        which its model has no figure; or a job's GPUs differ from its graph's replicas. The message
-        names model, field, type and job.
+    ``needed``: names of columns that every job must have.
+    ``optional``: names of columns that are left out if no job's model has a value.
+    ``speed``: name of the performance model, for messages.
     """
     known = _ModelColumns(trace, cluster, speed)
     columns = {name: known.needed(name) for name in needed}
@@ -263,20 +250,12 @@ def _allowed_but_lacking(
 ) -> tuple[int, int, str] | None:
     """Find a job that may run on a GPU type for which its model has no figure.
 
-    Parameters
-    ----------
-    types
-        GPU types of the cluster.
-    index
-        int32[num_jobs]: the model of each job.
-    lacking
-        bool[num_models, num_types]: where there is no figure.
+    The first such job, the index of the type, and text that counts the others; None if there is no
+    such job.
 
-    Returns
-    -------
-    tuple or None
-        The first such job, the index of the type, and text that counts the others; None if
-        there is no such job.
+    ``types``: GPU types of the cluster.
+    ``index``: int32[num_jobs]: the model of each job.
+    ``lacking``: bool[num_models, num_types]: where there is no figure.
     """
     if not lacking[np.unique(index)].any():
         return None
@@ -327,17 +306,10 @@ def types_of_own_width(
 
     A job that none of them can run keeps all: the core then rejects it with a reason.
 
-    Parameters
-    ----------
-    columns
-        What :func:`model_columns` returned.
-    masks
-        Bit masks over the types of the cluster, one for each type set of the trace.
+    Each job's index into the sets, None if no job is restricted, and the masks of the sets.
 
-    Returns
-    -------
-    tuple
-        Each job's index into the sets, None if no job is restricted, and the masks of the sets.
+    ``columns``: what :func:`model_columns` returned.
+    ``masks``: bit masks over the types of the cluster, one for each type set of the trace.
     """
     num_types = len(cluster.gpu_types)
     everywhere = 2**64 - 1
@@ -395,12 +367,8 @@ def without_mark(source: str) -> str:
 def misread_services(trace: Trace, cluster: Cluster) -> list[str]:
     """Warn if run times were measured on GPU types other than those of the cluster.
 
-    Parameters
-    ----------
-    trace
-        With profiles that have throughputs.
-    cluster
-        Run times are read as those on the fastest of its types.
+    ``trace``: with profiles that have throughputs.
+    ``cluster``: run times are read as those on the fastest of its types.
     """
     found = _STATED.search(trace.source)
     if found is None or trace.profile is None or trace.profiles is None:
@@ -468,11 +436,8 @@ class Demanding(Protocol):
 def demand_columns(jobs: Demanding) -> dict[str, AnyArray]:
     """Return the demand columns of the core's job table; empty if there are no demands.
 
-    Returns
-    -------
-    dict
-        ``demand`` int32[num_jobs]: index into the distinct demands, in ascending order:
-        ``demand_share_milli`` int32, ``demand_cpu_milli`` and ``demand_memory_mib`` int64.
+    ``demand`` int32[num_jobs]: index into the distinct demands, in ascending order:
+    ``demand_share_milli`` int32, ``demand_cpu_milli`` and ``demand_memory_mib`` int64.
     """
     asked = (
         (jobs.share_milli, WHOLE_GPU, np.int32),

@@ -13,7 +13,7 @@ from gpusched.base.rejects import OnBad
 from gpusched.base.run_warning import warn
 from gpusched.base.source import AnyFile, Source
 from gpusched.base.suggest import HintedError, nearest
-from gpusched.traces.format_registry import TraceFormat, detect, find, trace_formats
+from gpusched.traces.format_registry import detect, find, trace_formats
 from gpusched.traces.intake.wall_clock import local_zone
 from gpusched.traces.workload import Trace
 from gpusched.traces.writers import write_trace
@@ -164,7 +164,7 @@ def read_source(
     if format is not None:
         reader = find(format)
     elif columns is not None:
-        generic = _generic_formats()
+        generic = [known for known in trace_formats().values() if "columns" in known.options]
         reader = next((r for r in generic if r.recognises(source)), generic[-1])
     else:
         _check_kind(source)
@@ -175,8 +175,7 @@ def read_source(
         if name not in reader.options:
             known = nearest(name, reader.options) if reader.options else "; it has none"
             raise TypeError(f"{source}: format {reader.name!r} has no option {name!r}{known}")
-    trace: Trace = reader.read(source, on_bad=on_bad, **given)
-    return trace
+    return reader.read(source, on_bad=on_bad, **given)
 
 
 def _check_kind(source: Source) -> None:
@@ -197,7 +196,3 @@ def _check_kind(source: Source) -> None:
             f"{source}: lists servers, not jobs",
             " (read it with gpusched.read_cluster)", " (give it as --cluster)",
         )  # fmt: skip
-
-
-def _generic_formats() -> list[TraceFormat]:
-    return [known for known in trace_formats().values() if "columns" in known.options]

@@ -26,15 +26,7 @@ def resampled(trace: AnyTrace, block_us: int, rng: np.random.Generator) -> AnyTr
     block is kept unchanged, so correlations and dependencies within a week remain; a backlog from
     the week before does not.
 
-    Parameters
-    ----------
-    block_us
-        Length of a block in microseconds; the first starts at the first submission.
-
-    Raises
-    ------
-    ValueError
-        If the submissions fill no block.
+    ``block_us``: length of a block in microseconds; the first starts at the first submission.
     """
     number = num_blocks(trace, block_us)
     if number < 1:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
 from gpusched.base.field_checks import check_integer
 from gpusched.base.labels import Labels
+from gpusched.base.libraries import polars
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.base.suggest import nearest
@@ -23,9 +24,6 @@ from gpusched.traces.intake.text_schema import ReadColumns, TextColumn, trace_of
 from gpusched.traces.job_columns import NOT_A_TIME
 from gpusched.traces.workload import Trace
 
-if TYPE_CHECKING:
-    import polars
-
 JOB_ID: Final = r"^\d+(?:_\d+|\+\d+)?$"
 """A job, a task of an array, or a component of a heterogeneous job."""
 _ARRAY: Final = r"^(\d+)_\d"
@@ -35,14 +33,10 @@ _ARRAY: Final = r"^(\d+)_\d"
 class Attempts:
     """One attempt per row; joining writes the whole job into the row of the last attempt.
 
-    Attributes
-    ----------
-    submit_us, start_us, service_us
-        int64: arrival, start, and run time; 0 where unknown.
-    held_us
-        int64: time from the arrival until the job is eligible.
-    has_start, has_end
-        Whether the attempt started, and whether it ended.
+    ``submit_us``, ``start_us``, ``service_us``: int64: arrival, start, and run time; 0 where
+        unknown.
+    ``held_us``: int64: time from the arrival until the job is eligible.
+    ``has_start``, ``has_end``: whether the attempt started, and whether it ended.
     """
 
     submit_us: Int64
@@ -228,8 +222,6 @@ def each(values: polars.Series, read: Callable[[str], Any]) -> list[Any]:
 
 def numbers_of(values: polars.Series) -> Float64:
     """Return numbers; NaN for other texts."""
-    import polars
-
     return values.cast(polars.Float64, strict=False).fill_null(np.nan).to_numpy()
 
 
@@ -292,26 +284,20 @@ def jobs_of(
 ) -> Trace:
     """Build a trace from text columns under the names of sacct.
 
-    Parameters
-    ----------
-    where
-        Place of the columns for messages: the file, and the line of its header if it has one.
-    arrival
-        A job arrives at its ``"submit"`` time, and is held until it is eligible (begin times and
-        dependencies met), or when it is ``"eligible"``; its wait counts from then. Default:
-        eligible, if that column exists, since no scheduler could have started the job before.
-    requeues
-        ``"join"``: rows of one JobID are one job, which arrives with the first and adds up all run
-        times; ``"separate"``: each row is a job.
-    gpu_types
-        A job may run on the types it was ``"allocated"``, the types it ``"requested"``, or
-        ``"any"``.
-    queue, group
-        The columns for queue and group.
-    gpus_per_node
-        GPUs per node for jobs with nodes but no GPUs, at sites that allocate whole nodes.
-    shards_per_gpu
-        Number of shards per GPU; default: jobs with shards are rejected.
+    ``where``: place of the columns for messages: the file, and the line of its header if it has
+        one.
+    ``arrival``: a job arrives at its ``"submit"`` time, and is held until it is eligible (begin
+        times and dependencies met), or when it is ``"eligible"``; its wait counts from then.
+        Default: eligible, if that column exists, since no scheduler could have started the job
+        before.
+    ``requeues``: ``"join"``: rows of one JobID are one job, which arrives with the first and adds
+        up all run times; ``"separate"``: each row is a job.
+    ``gpu_types``: a job may run on the types it was ``"allocated"``, the types it ``"requested"``,
+        or ``"any"``.
+    ``queue``, ``group``: the columns for queue and group.
+    ``gpus_per_node``: GPUs per node for jobs with nodes but no GPUs, at sites that allocate whole
+        nodes.
+    ``shards_per_gpu``: number of shards per GPU; default: jobs with shards are rejected.
     """
     for option, number in (("gpus_per_node", gpus_per_node), ("shards_per_gpu", shards_per_gpu)):
         if number is not None:
@@ -458,10 +444,7 @@ def _run_times_us(read: ReadColumns, start_us: Int64, end_us: Int64) -> Int64:
 def _us(seconds: Float64, missing: Int64) -> Int64:
     """Return microseconds; ``missing`` where seconds are not a valid number."""
     is_known = np.isfinite(seconds) & (seconds >= 0) & (seconds < 2**40)
-    found: Int64 = np.where(is_known, np.where(is_known, seconds, 0) * US_PER_S, missing).astype(
-        np.int64
-    )
-    return found
+    return np.where(is_known, np.where(is_known, seconds, 0) * US_PER_S, missing).astype(np.int64)
 
 
 def _require_ended(screen: Screen, attempts: Attempts) -> None:

@@ -45,10 +45,7 @@ def read_servers(source: Source, *, grouped: bool = True) -> Cluster | None:
 class ServerTable:
     """A table with the name, GPUs and GPU type of each server.
 
-    Parameters
-    ----------
-    name, gpus, gpu_type
-        The columns.
+    ``name``, ``gpus``, ``gpu_type``: the columns.
     """
 
     def __init__(self, table: Table, *, name: str, gpus: str, gpu_type: str) -> None:
@@ -66,14 +63,7 @@ class ServerTable:
         return values
 
     def cluster(self, *, cpu: AnyArray, memory_gib: AnyArray, grouped: bool) -> Cluster:
-        """Return the servers with GPUs; the cluster's name has the number of others.
-
-        Raises
-        ------
-        ValueError
-            If a row is malformed (the message names file, line, column, value and rule), a
-            server occurs twice, or none has a GPU.
-        """
+        """Return the servers with GPUs; the cluster's name has the number of others."""
         screen, source = self._screen, self._table.source
         gpus = self.numbers(self._gpus)
         screen.require(gpus == np.rint(gpus), self._gpus, "must be a whole number")

@@ -29,16 +29,10 @@ MAX_TASKS: Final = 1_000_000
 class Resources:
     """Total resources of a job or server.
 
-    Attributes
-    ----------
-    gpus
-        Number of GPUs; NaN if it cannot be read.
-    types
-        GPU types, if they are named.
-    cpus, memory_mib, nodes
-        NaN where unknown.
-    shards
-        Number of shards; the site defines how many a GPU has.
+    ``gpus``: number of GPUs; NaN if it cannot be read.
+    ``types``: GPU types, if they are named.
+    ``cpus``, ``memory_mib``, ``nodes``: NaN where unknown.
+    ``shards``: number of shards; the site defines how many a GPU has.
     """
 
     gpus: float = 0.0
@@ -186,13 +180,7 @@ def _ranges(text: str) -> Iterator[range | None]:
 
 
 def names_of(text: str) -> list[str]:
-    """Return the servers of ``gpu[01-03,07],login``.
-
-    Raises
-    ------
-    ValueError
-        If it cannot be read, or has more than 300,000 servers.
-    """
+    """Return the servers of ``gpu[01-03,07],login``."""
     found: list[str] = []
     for entry in re.split(r",(?![^\[]*\])", text.strip()):
         parts: list[list[str]] = []

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Int64
 from gpusched.base.labels import STATUSES, Labels
+from gpusched.base.libraries import polars
 from gpusched.base.rejects import Screen
 from gpusched.base.ticks import MAX_SUBMIT_US, US_PER_S, seconds_to_us
 from gpusched.traces.intake.wall_clock import EXAMPLE
 from gpusched.traces.intake.wall_clock import UNIX_EPOCH as UNIX_EPOCH
 from gpusched.traces.intake.wall_clock import is_wall_clock as is_wall_clock
-
-if TYPE_CHECKING:
-    import polars
 
 OF_A_RUN: Final = {
     "finished": "ok", "rejected": "unknown", "unfinished": "unknown", "cancelled": "killed",
@@ -29,8 +27,6 @@ _CLOCK: Final = r"^(?:(\d{1,5})-)?(\d{1,7}):(\d{2}):(\d{2}(?:\.\d{1,6})?)$"
 
 def _clock_s(text: polars.Series) -> polars.Series:
     """Return the seconds of ``2:00:00`` and ``1-02:00:00``; null for other texts."""
-    import polars
-
     parts = text.str.extract_groups(_CLOCK).struct.unnest()
     days, hours, minutes, seconds = (parts[name].cast(polars.Float64) for name in parts.columns)
     return ((days.fill_null(0) * 24 + hours) * 60 + minutes) * 60 + seconds
@@ -47,27 +43,12 @@ def numbers(
 ) -> AnyArray:
     """Read a column of numbers.
 
-    Parameters
-    ----------
-    column, label
-        gpusched's name of the column, and the file's.
-    may_miss
-        Whether an empty value means "not given" (NaN) instead of an error.
-    may_be_time
-        Whether the column could also hold wall-clock times.
+    int64 or float64; rows that failed hold NaN.
 
-    Returns
-    -------
-    numpy.ndarray
-        int64 or float64; rows that failed hold NaN.
-
-    Raises
-    ------
-    TypeError
-        If the column holds neither numbers nor text.
+    ``column``, ``label``: gpusched's name of the column, and the file's.
+    ``may_miss``: whether an empty value means "not given" (NaN) instead of an error.
+    ``may_be_time``: whether the column could also hold wall-clock times.
     """
-    import polars
-
     screen.show(column, label, values)
     if values.dtype == polars.String:
         parsed = values.cast(polars.Float64, strict=False)
@@ -96,8 +77,6 @@ def numbers(
 
 def identifiers(screen: Screen, label: str, values: Any) -> AnyArray:
     """Return ids as int64 if all of them are plain integers, else as text."""
-    import polars
-
     series = polars.Series(values)
     screen.show("id", label, series)
     if series.dtype == polars.String:
@@ -115,15 +94,7 @@ def identifiers(screen: Screen, label: str, values: Any) -> AnyArray:
 
 
 def labels(screen: Screen, label: str, values: polars.Series) -> Labels:
-    """Number the names in a column; any scalar value can be a name.
-
-    Raises
-    ------
-    TypeError
-        If the column holds lists, records, objects or bytes.
-    """
-    import polars
-
+    """Number the names in a column; any scalar value can be a name."""
     if values.dtype.is_nested() or values.dtype in (polars.Binary, polars.Object):
         raise TypeError(
             f"{screen.source}: column {label!r} must hold text or integers, not {values.dtype}"
@@ -170,12 +141,6 @@ def cumulated(screen: Screen, column: str, gaps_s: AnyArray) -> Int64:
     """Return the running sum of the seconds since the previous row, each rounded to ticks.
 
     The first may be missing (NaN).
-
-    Raises
-    ------
-    ValueError
-        If one is not finite and at least 0: all later arrivals depend on it, so the row cannot
-        simply be left out.
     """
     if len(gaps_s) and np.isnan(gaps_s[0]):
         gaps_s = np.concatenate([np.zeros(1), gaps_s[1:]])

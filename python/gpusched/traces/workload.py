@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from gpusched.base.arrays import (
 )
 from gpusched.base.field_checks import check_name, numbered
 from gpusched.base.labels import STATUSES, Labels
+from gpusched.base.libraries import polars
 from gpusched.base.rejects import OnBad, Rejects, Screen
 from gpusched.base.suggest import nearest
 from gpusched.base.ticks import MAX_SUBMIT_US, US_PER_S, seconds_to_us, us_to_seconds
@@ -43,9 +44,6 @@ from gpusched.traces.job_columns import (
     moved,
 )
 from gpusched.traces.text_columns import cumulated, of_a_run
-
-if TYPE_CHECKING:
-    import polars
 
 PROFILES_DRAWN: Final = "profiles drawn from "
 GRAPHS_DRAWN: Final = "graphs drawn from "
@@ -474,8 +472,6 @@ class Trace:
         >>> gs.Trace.from_polars(frame, {"service_s": "length"}).service_s.tolist()
         [60.0, 9.0]
         """
-        import polars
-
         if not isinstance(frame, polars.DataFrame):
             how = "call .collect() first" if isinstance(frame, polars.LazyFrame) else _other(frame)
             raise TypeError(f"frame: expected a polars.DataFrame, not {_type_of(frame)}; {how}")
@@ -629,8 +625,6 @@ class Trace:
         >>> jobs.to_polars()["service_s"].to_list()
         [60.0, 9.0, 9.0]
         """
-        import polars
-
         origin_us = self._origin_us() if dates else None
         data = {}
         for column in JOB_COLUMNS.values():
@@ -667,8 +661,6 @@ class Trace:
 
     def _series(self, column: JobColumn, shift: int = 0) -> polars.Series:
         """Return an existing column under its public name and in its public unit, moved."""
-        import polars
-
         values = getattr(self, column.stored)
         if column.kind in ("label", "types", "model"):
             names, codes = self._named(column, values)
@@ -724,8 +716,6 @@ class Trace:
         """
         if isinstance(key, str):
             if key == "row":
-                import polars
-
                 return polars.Series("row", self.row)
             if key not in JOB_COLUMNS or not _is_held(self, JOB_COLUMNS[key]):
                 held = [name for name, column in JOB_COLUMNS.items() if _is_held(self, column)]
@@ -1470,15 +1460,8 @@ def _other(frame: Any) -> str:
 def _submitted_within(trace: Trace, start: Any, end: Any) -> Bool:
     """Return which jobs were submitted in ``[start, end)``.
 
-    Parameters
-    ----------
-    start, end
-        Seconds on the clock of the trace, a ``datetime`` or an ISO 8601 text; None: no limit.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If one is neither, or is a date but the trace has none; or the end lies before the start.
+    ``start``, ``end``: seconds on the clock of the trace, a ``datetime`` or an ISO 8601 text; None:
+        no limit.
     """
     inside: Bool = np.ones(len(trace), dtype=np.bool_)
     first = None if start is None else _seconds(trace, "from", start)
@@ -1532,19 +1515,9 @@ def _ticks(trace: Trace, which: str, moment: datetime) -> int:
 def _fulfilling(trace: Trace, condition: str) -> Bool:
     """Return the jobs for which a condition in SQL holds; missing values never fulfil it.
 
-    Parameters
-    ----------
-    condition
-        On the columns of :meth:`gpusched.Trace.to_polars`, in the SQL of Polars:
-        ``"gpus >= 8 and user != 'x'"``.
-
-    Raises
-    ------
-    ValueError
-        If it cannot be read, names an unknown column, or is not a condition.
+    ``condition``: on the columns of :meth:`gpusched.Trace.to_polars`, in the SQL of Polars: ``"gpus
+        >= 8 and user != 'x'"``.
     """
-    import polars
-
     frame = trace.to_polars()
     try:
         names = dict.fromkeys((*frame.columns, *check.ALL))
@@ -1563,8 +1536,7 @@ def _fulfilling(trace: Trace, condition: str) -> Bool:
         raise ValueError(f"filter: {condition!r} must be a condition, such as gpus >= 8")
     if len(found) == 1:
         found = found.new_from_index(0, frame.height)
-    chosen: Bool = found.fill_null(False).to_numpy()
-    return chosen
+    return found.fill_null(False).to_numpy()
 
 
 def _with_quoted_names(condition: str, names: Sequence[str]) -> str:

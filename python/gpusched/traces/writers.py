@@ -15,25 +15,12 @@ from gpusched.traces.workload import Trace
 def write_trace(trace: Trace, path: str | os.PathLike[str], format: str | None = None) -> None:
     """Write ``trace`` to a file that :func:`gpusched.read_trace` can read.
 
-    Parameters
-    ----------
-    format
-        ``"csv"``, ``"parquet"``, ``"npz"``, ``"swf"`` or another writable format, by name or
-        ending; default: the ending of ``path``. CSV, Parquet and npz have the columns of
+    Warns RunWarning if the format cannot hold something: rounded times, names that became numbers.
+
+    ``format``: ``"csv"``, ``"parquet"``, ``"npz"``, ``"swf"`` or another writable format, by name
+        or ending; default: the ending of ``path``. CSV, Parquet and npz have the columns of
         ``Trace.to_polars``, with dates if the trace has an epoch. SWF has whole seconds: times are
         rounded half to even, shorter runs to 1 s; users, groups and queues become numbers.
-
-    Raises
-    ------
-    ValueError
-        If the format is unknown or read-only.
-    OSError
-        If the file cannot be written; an existing file is kept.
-
-    Warns
-    -----
-    RunWarning
-        If the format cannot hold something: rounded times, names that became numbers.
     """
     target = Path(path)
     known = _format_of(target, format)

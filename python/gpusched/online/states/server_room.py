@@ -21,22 +21,13 @@ UNTOLD_GBPS: Final = 100.0
 class RoomServer:
     """A server as described by its source.
 
-    Attributes
-    ----------
-    name, gpus, gpu_type
-        Its name, how many GPUs it has, and their type.
-    takes_jobs
-        Whether jobs may start on it now.
-    used
-        Mask of the GPUs in use, according to the source.
-    num_used
-        Number of GPUs in use, if only that is known; else 0.
-    num_used_of
-        The same by type, for a server with several types.
-    devices
-        Types and numbers of its GPUs, in their order, if there are several types.
-    domains
-        Its topology domains, from the outermost to the innermost; empty: unknown.
+    ``name``, ``gpus``, ``gpu_type``: its name, how many GPUs it has, and their type.
+    ``takes_jobs``: whether jobs may start on it now.
+    ``used``: mask of the GPUs in use, according to the source.
+    ``num_used``: number of GPUs in use, if only that is known; else 0.
+    ``num_used_of``: the same by type, for a server with several types.
+    ``devices``: types and numbers of its GPUs, in their order, if there are several types.
+    ``domains``: its topology domains, from the outermost to the innermost; empty: unknown.
     """
 
     name: str
@@ -87,13 +78,7 @@ class RoomServer:
         return (within & ~self._taken()).bit_count() - counted
 
     def hold(self, job: int | None, mask: int) -> None:
-        """Record that a job of the state (None: another job) holds these GPUs.
-
-        Raises
-        ------
-        ValueError
-            If one does not exist, or another job of the state holds it.
-        """
+        """Record that a job of the state (None: another job) holds these GPUs."""
         if mask >> self.gpus:
             raise ValueError(
                 f"server {self.name}: GPU {mask.bit_length() - 1} is not one of its {self.gpus}"
@@ -114,11 +99,6 @@ class RoomServer:
         """Return the GPU mask of each job of the state; -1 has the unavailable GPUs.
 
         Jobs with only a known number get unassigned GPUs in use, then the lowest free ones.
-
-        Raises
-        ------
-        ValueError
-            If there are not enough.
         """
         every = self.all_gpus
         for name, within in self.types.items():
@@ -143,13 +123,7 @@ class RoomServer:
 
 
 def settle(servers: list[RoomServer], name: str) -> tuple[Cluster, dict[str, Any]]:
-    """Return the cluster, and columns with held GPUs and server names.
-
-    Raises
-    ------
-    ValueError
-        If there is no server, or as :meth:`RoomServer.settled`.
-    """
+    """Return the cluster, and columns with held GPUs and server names."""
     if not servers:
         raise ValueError("no server has a GPU")
     domains = _domains(name, [server.domains for server in servers])

@@ -54,13 +54,7 @@ STATE_FORMATS: Final[Registry[StateFormat]] = Registry(
 
 
 def register_state_format(added: StateFormat) -> None:
-    """Add a state format to :func:`gpusched.online.read_state` and the command line.
-
-    Raises
-    ------
-    ValueError
-        If its name is taken or a text is missing.
-    """
+    """Add a state format to :func:`gpusched.online.read_state` and the command line."""
     told(
         "state format", added.name,
         summary=added.summary, source=added.source, detection=added.detection,
@@ -74,13 +68,7 @@ def state_formats() -> dict[str, StateFormat]:
 
 
 def detect(sources: Sequence[Source]) -> StateFormat:
-    """Return the first format that recognises the files.
-
-    Raises
-    ------
-    ValueError
-        If none does.
-    """
+    """Return the first format that recognises the files."""
     known = state_formats()
     for asked in known.values():
         if asked.recognises(sources):

@@ -27,12 +27,8 @@ _NAMES: Final = ("user", "queue", "group", "array", "dependency")
 class HeldGpus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """GPUs that a job holds on one server.
 
-    Attributes
-    ----------
-    server
-        Position in the cluster, from 0.
-    gpus
-        Numbers of its GPUs, from 0.
+    ``server``: position in the cluster, from 0.
+    ``gpus``: numbers of its GPUs, from 0.
     """
 
     server: Count
@@ -42,35 +38,21 @@ class HeldGpus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class StateJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A waiting or running job; times in seconds.
 
-    Attributes
-    ----------
-    id, submit_s, gpus
-        Its id, submit time, and number of GPUs.
-    service_s
-        Its predicted run time or time limit.
-    start_s
-        Start of its current run; absent if it waits.
-    attained_s
-        Its run time so far. Absent: the time since ``start_s`` plus ``cost_s``.
-    cost_s
-        Restart overhead at the start of the current run.
-    preemptions
-        Number of preemptions.
-    added_s
-        Work that was added to its service. Absent: what the policy adds.
-    held
-        Its GPUs, if it runs.
-    gpu_types
-        Allowed GPU types; empty for any.
-    estimate_s, weight, gpu_share, cpu, memory_gib, deadline_s, restart_s, gpus_per_node, priority,
-    nice
-        As for :meth:`gpusched.Trace.from_columns`.
-    time_limit_s, eligible_s, array_limit
-        Likewise.
-    user, queue, group, array, dependency
-        Names, and what the job waits for.
-    hold
-        Why the job must not start until a later state says otherwise; empty: it may.
+    ``id``, ``submit_s``, ``gpus``: its id, submit time, and number of GPUs.
+    ``service_s``: its predicted run time or time limit.
+    ``start_s``: start of its current run; absent if it waits.
+    ``attained_s``: its run time so far. Absent: the time since ``start_s`` plus ``cost_s``.
+    ``cost_s``: restart overhead at the start of the current run.
+    ``preemptions``: number of preemptions.
+    ``added_s``: work that was added to its service. Absent: what the policy adds.
+    ``held``: its GPUs, if it runs.
+    ``gpu_types``: allowed GPU types; empty for any.
+    ``estimate_s``, ``weight``, ``gpu_share``, ``cpu``, ``memory_gib``, ``deadline_s``,
+        ``restart_s``, ``gpus_per_node``, ``priority``, ``nice``: as for
+        :meth:`gpusched.Trace.from_columns`.
+    ``time_limit_s``, ``eligible_s``, ``array_limit``: likewise.
+    ``user``, ``queue``, ``group``, ``array``, ``dependency``: names, and what the job waits for.
+    ``hold``: why the job must not start until a later state says otherwise; empty: it may.
     """
 
     id: str
@@ -108,19 +90,12 @@ class StateJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 class StateFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A cluster snapshot.
 
-    Attributes
-    ----------
-    now_s
-        The current time in seconds, on the clock of the jobs.
-    cluster
-        As :class:`gpusched.Cluster`.
-    jobs
-        The waiting and running jobs.
-    server_names
-        One per server, in order; absent: no names.
-    unavailable
-        Existing GPUs that no job may have now: on servers that are down, drained or reserved, or
-        held by others.
+    ``now_s``: the current time in seconds, on the clock of the jobs.
+    ``cluster``: as :class:`gpusched.Cluster`.
+    ``jobs``: the waiting and running jobs.
+    ``server_names``: one per server, in order; absent: no names.
+    ``unavailable``: existing GPUs that no job may have now: on servers that are down, drained or
+        reserved, or held by others.
     """
 
     now_s: Seconds

@@ -224,14 +224,10 @@ class SimulatorRounds:
     A round begins when the last one ends, and ends with the last of its running jobs; later
     arrivals wait. Each GPU type in turn goes to jobs by their fraction over their part of that
     type's time, and finally to those without a fraction.
-    Parameters
-    ----------
-    round_us, reset_us
-        The longest round, and the minimum time between two solutions.
-    shuffles
-        Whether the types are ordered randomly, by ``seed``, instead of as in the cluster.
-    idles
-        Whether GPUs stay free instead of going to jobs without a fraction.
+
+    ``round_us``, ``reset_us``: the longest round, and the minimum time between two solutions.
+    ``shuffles``: whether the types are ordered randomly, by ``seed``, instead of as in the cluster.
+    ``idles``: whether GPUs stay free instead of going to jobs without a fraction.
     """
 
     def __init__(
@@ -343,10 +339,8 @@ class SimulatorRounds:
     def isolated_time(self, ids: list[int], alone: Array, left: Array) -> Array:
         """Return the time that the work so far would have taken with past equal shares.
 
-        Parameters
-        ----------
-        alone, left
-            The rate with the present equal share, and the work left, for each of ``ids``.
+        ``alone``, ``left``: the rate with the present equal share, and the work left, for each of
+            ``ids``.
         """
         for job, rate, work in zip(ids, alone.tolist(), left.tolist(), strict=True):
             time, before, rate_before = self.isolated.get(job, (0.0, work, rate))
@@ -410,13 +404,9 @@ class Matching:
 class InOrder:
     """By arrival, one type per job, until one does not fit, as in the authors' simulator.
 
-    Parameters
-    ----------
-    is_aware
-        Whether each job gets the type on which it is fastest, chosen each time. Otherwise it keeps
-        one: that of an ended job, or a random one.
-    seed
-        Seed of the random types.
+    ``is_aware``: whether each job gets the type on which it is fastest, chosen each time. Otherwise
+        it keeps one: that of an ended job, or a random one.
+    ``seed``: seed of the random types.
     """
 
     def __init__(self, *, is_aware: bool, seed: int) -> None:
@@ -469,16 +459,10 @@ class Keeper(Protocol):
     ) -> Array:
         """Return 1 for that type, float64[n, types].
 
-        Parameters
-        ----------
-        ids
-            The n active jobs.
-        rates
-            Service per second on each type, float64[n, types].
-        gpus, remaining
-            Number of GPUs, and seconds of service left.
-        capacity
-            GPUs of each type.
+        ``ids``: the n active jobs.
+        ``rates``: service per second on each type, float64[n, types].
+        ``gpus``, ``remaining``: number of GPUs, and seconds of service left.
+        ``capacity``: GPUs of each type.
         """
         ...
 

@@ -22,30 +22,18 @@ Array = np.ndarray[Any, Any]
 class Jobs:
     """The active jobs of a round, one entry or row per job; times in seconds.
 
-    Attributes
-    ----------
-    rates
-        Service per second on each GPU type at the job's own number of GPUs, float64[n, types];
-        each row has a positive entry.
-    gpus, weight
-        Number of GPUs and weight of each job.
-    remaining, elapsed, served
-        Service left, time since the submit, service received.
-    time_left
-        Until the deadline; infinite without one.
-    value
-        Value of meeting the deadline.
-    capacity
-        GPUs of each type.
-    iterations
-        Iterations per second of service, or 1 if services count.
-    price
-        Price of a GPU of each type.
-    breaks_ties
-        Whether to use the optimal solution with the most throughput.
-    isolated
-        Time that the work so far would have taken with an equal share of all GPUs; None: computed
-        with the present share.
+    ``rates``: service per second on each GPU type at the job's own number of GPUs, float64[n,
+        types]; each row has a positive entry.
+    ``gpus``, ``weight``: number of GPUs and weight of each job.
+    ``remaining``, ``elapsed``, ``served``: service left, time since the submit, service received.
+    ``time_left``: until the deadline; infinite without one.
+    ``value``: value of meeting the deadline.
+    ``capacity``: GPUs of each type.
+    ``iterations``: iterations per second of service, or 1 if services count.
+    ``price``: price of a GPU of each type.
+    ``breaks_ties``: whether to use the optimal solution with the most throughput.
+    ``isolated``: time that the work so far would have taken with an equal share of all GPUs; None:
+        computed with the present share.
     """
 
     rates: Array
@@ -116,18 +104,11 @@ def level(
 ) -> Level:
     """Maximise the height such that each job's gain is at least the height times its need.
 
-    Parameters
-    ----------
-    gain
-        On each type, float64[n, types].
-    need, floor
-        A job without a need is not raised; its gain is at least its floor.
-    gpus, count
-        Number of GPUs of each job, and number of jobs like it.
-    capacity
-        GPUs of each type.
-    tie
-        Value of the total throughput, in heights.
+    ``gain``: on each type, float64[n, types].
+    ``need``, ``floor``: a job without a need is not raised; its gain is at least its floor.
+    ``gpus``, ``count``: number of GPUs of each job, and number of jobs like it.
+    ``capacity``: GPUs of each type.
+    ``tie``: value of the total throughput, in heights.
     """
     least = np.zeros(len(need)) if floor is None else floor
     num, types = gain.shape
@@ -206,8 +187,7 @@ def _least(
     found = attended(lambda: milp(cost, bounds=Bounds(lowest, highest), constraints=rows))
     if found.x is None:
         raise UnsolvedError
-    solution: Array = found.x
-    return solution
+    return found.x
 
 
 def _least_and_prices(cost: Array, matrix: Any, bound: Array) -> tuple[Array, Array]:
@@ -261,8 +241,7 @@ def _matrix(
 
 def _clean(fractions: Array) -> Array:
     """Round away errors that must not affect the order."""
-    cleaned: Array = np.round(np.clip(fractions, 0.0, 1.0), 6)
-    return cleaned
+    return np.round(np.clip(fractions, 0.0, 1.0), 6)
 
 
 _STEPS: Final = 100
@@ -283,7 +262,8 @@ def solved(objective: str, jobs: Jobs) -> tuple[Array, str]:
         if objective == "ftf":
             fractions, instead = solved("max-min", jobs)
             return fractions, instead or "max-min"
-        return _equal(jobs.gpus, np.ones(len(jobs)), jobs.capacity), "equal shares"
+        share = np.minimum(jobs.capacity / max(1.0, float(jobs.gpus.sum())), 1 / len(jobs.capacity))
+    return np.broadcast_to(share, jobs.rates.shape).copy(), "equal shares"
 
 
 def max_min(jobs: Jobs) -> Array:
@@ -406,8 +386,7 @@ def _if_all_can(jobs: Jobs, left: Array) -> Array | None:
 
 def _gain_within(jobs: Jobs, left: Array) -> Array:
     """Return the part of its work that each job does on each type in its remaining time."""
-    gain: Array = jobs.rates * (left / jobs.remaining)[:, None]
-    return gain
+    return jobs.rates * (left / jobs.remaining)[:, None]
 
 
 def _ending_within(jobs: Jobs, left: Array) -> Level:
@@ -480,9 +459,3 @@ def _groups(jobs: Jobs) -> tuple[Array, Array, Array]:
     group = np.empty(len(order), dtype=np.int64)
     group[order] = np.cumsum(is_first) - 1
     return order[begin], group, np.diff(begin, append=len(order)).astype(float)
-
-
-def _equal(gpus: Array, count: Array, capacity: Array) -> Array:
-    """The equal share of each type."""
-    share = capacity / max(1.0, float((gpus * count).sum()))
-    return np.broadcast_to(np.minimum(share, 1 / len(capacity)), (len(gpus), len(capacity))).copy()

@@ -30,12 +30,8 @@ def rates_by_type(state: Any, jobs: npt.NDArray[np.int64]) -> npt.NDArray[np.flo
 def best_parts(rates: Sequence[float], width: int, free: Sequence[int], *, is_whole: bool) -> Parts:
     """Choose the fastest of these GPUs for a job; empty if it does not fit.
 
-    Parameters
-    ----------
-    rates, free
-        The job's speed on each type, and the free GPUs of each type.
-    is_whole
-        Whether some type holds the whole job: then it runs on one.
+    ``rates``, ``free``: the job's speed on each type, and the free GPUs of each type.
+    ``is_whole``: whether some type holds the whole job: then it runs on one.
     """
     if is_whole:
         greatest, best = 0.0, -1

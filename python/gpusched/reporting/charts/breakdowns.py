@@ -9,21 +9,18 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 
 from gpusched.base.arrays import Float64, Int64
-from gpusched.base.libraries import LazyModule
+from gpusched.base.libraries import altair as alt
 from gpusched.base.wording import duration, plural
 from gpusched.reporting.charts.highlights import comparison_of, highlighted, marked
 from gpusched.reporting.drawing import style
 from gpusched.results.breakdown import NOT_GIVEN
 
 if TYPE_CHECKING:
-    import altair as alt
     import polars
 
     from gpusched.results.result import Result
     from gpusched.studies.comparison import Comparison
     from gpusched.traces.workload import Trace
-else:
-    alt = LazyModule("altair")
 
 By = Literal["user", "width"]
 Measure = Literal["wait", "jct"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gpusched.base.arrays import Float64
-from gpusched.base.libraries import LazyModule
+from gpusched.base.libraries import altair as alt
 from gpusched.base.wording import duration
 from gpusched.reporting.charts.highlights import comparison_of, highlighted, marked
 from gpusched.reporting.charts.thinning import QUANTILES_RULE, points_each, thin_distribution
@@ -16,11 +16,7 @@ from gpusched.reporting.drawing import style
 from gpusched.results.result import Result
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from gpusched.studies.comparison import Comparison
-else:
-    alt = LazyModule("altair")
 
 POINTS: Final = 400
 """Maximum number of points of a curve."""
@@ -150,14 +146,9 @@ def _distribution(
 
     The axis begins at the 0.1% quantile.
 
-    Parameters
-    ----------
-    values_of
-        One value per job of a result; NaN is left out.
-    least
-        The smallest value on the axis; smaller ones are counted there.
-    is_time
-        Seconds on a logarithmic axis; otherwise numbers on a linear one.
+    ``values_of``: one value per job of a result; NaN is left out.
+    ``least``: the smallest value on the axis; smaller ones are counted there.
+    ``is_time``: seconds on a logarithmic axis; otherwise numbers on a linear one.
     """
     policies = marked(comparison)
     points = points_each(points, len(policies))

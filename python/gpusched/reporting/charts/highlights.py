@@ -16,13 +16,7 @@ MOST_COLOURED: Final = 6
 
 
 def comparison_of(source: Result | Comparison) -> Comparison:
-    """Return a comparison; wrap a single result in one.
-
-    Raises
-    ------
-    TypeError
-        If it is neither.
-    """
+    """Return a comparison; wrap a single result in one."""
     from gpusched.studies.comparison import Comparison
 
     if isinstance(source, Comparison):
@@ -42,15 +36,9 @@ def best(
 ) -> str | None:
     """Return the policy with the best ``key`` in its summary; the first one on ties.
 
-    Parameters
-    ----------
-    deployable
-        Only among those that do not use true run times.
+    None if it is undefined for all of them.
 
-    Returns
-    -------
-    str or None
-        None if it is undefined for all of them.
+    ``deployable``: only among those that do not use true run times.
     """
     values = {
         label: float(row[key])

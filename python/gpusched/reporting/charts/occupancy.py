@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Float64, Int64
-from gpusched.base.libraries import LazyModule
+from gpusched.base.libraries import altair as alt
 from gpusched.reporting.charts.highlights import comparison_of, marked
 from gpusched.reporting.charts.thinning import MOST_ROWS
 from gpusched.reporting.charts.time_axis import TimeAxis, end_of_most
@@ -15,13 +15,9 @@ from gpusched.reporting.charts.timeline import first_of, knows_servers
 from gpusched.reporting.drawing import style
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from gpusched.model.cluster import Cluster
     from gpusched.results.result import Result
     from gpusched.studies.comparison import Comparison
-else:
-    alt = LazyModule("altair")
 
 _MOST_ROWS: Final = 48
 _MOST_COLUMNS: Final = 120

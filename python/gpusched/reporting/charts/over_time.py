@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpusched.base.libraries import LazyModule
+from gpusched.base.libraries import altair as alt
 from gpusched.base.wording import duration
 from gpusched.reporting.charts.highlights import comparison_of, marked
 from gpusched.reporting.charts.thinning import STEPS_RULE, kept_steps, points_each
@@ -18,11 +18,7 @@ from gpusched.results.result import Result
 from gpusched.schedules.series import Steps
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from gpusched.studies.comparison import Comparison
-else:
-    alt = LazyModule("altair")
 
 POINTS: Final = 400
 """Maximum number of points of a curve."""
@@ -54,7 +50,7 @@ def allocation(source: Result | Comparison, *, points: int = POINTS) -> alt.Face
     >>> result = gs.simulate(trace, gs.Cluster.uniform(64, 8), policy="fifo")
     >>> chart = gs.plot.allocation(result)
     """
-    [chart] = strips(comparison_of(source), _series, points, [ALLOCATION])
+    [chart] = strips(comparison_of(source), lambda result: result.series, points, [ALLOCATION])
     return chart
 
 
@@ -79,7 +75,7 @@ def queue(source: Result | Comparison, *, points: int = POINTS) -> alt.FacetChar
     >>> result = gs.simulate(trace, gs.Cluster.uniform(64, 8), policy="fifo")
     >>> chart = gs.plot.queue(result)
     """
-    [chart] = strips(comparison_of(source), _series, points, [QUEUE])
+    [chart] = strips(comparison_of(source), lambda result: result.series, points, [QUEUE])
     return chart
 
 
@@ -105,7 +101,9 @@ def contention(source: Result | Comparison, *, points: int = POINTS) -> alt.Face
     >>> result = gs.simulate(trace, cluster, policy="fifo", placement="spread", contention="shared")
     >>> chart = gs.plot.contention(result)
     """
-    [chart] = strips(comparison_of(source), _busiest, points, [RINGS])
+    [chart] = strips(
+        comparison_of(source), lambda result: result.contention.busiest, points, [RINGS]
+    )
     return chart
 
 
@@ -113,18 +111,12 @@ def contention(source: Result | Comparison, *, points: int = POINTS) -> alt.Face
 class Strip:
     """A chart of one column of the steps.
 
-    Attributes
-    ----------
-    column
-        Column of the steps.
-    name, title, caption
-        Texts of the chart.
-    what, unit
-        The quantity on the axis, and the unit of its values.
-    is_log
-        Whether the axis is logarithmic; it then begins at 1, and smaller values are drawn there.
-    of_gpus
-        Whether to draw the GPUs of the cluster as a limit across every strip.
+    ``column``: column of the steps.
+    ``name``, ``title``, ``caption``: texts of the chart.
+    ``what``, ``unit``: the quantity on the axis, and the unit of its values.
+    ``is_log``: whether the axis is logarithmic; it then begins at 1, and smaller values are drawn
+        there.
+    ``of_gpus``: whether to draw the GPUs of the cluster as a limit across every strip.
     """
 
     column: str
@@ -157,14 +149,6 @@ RINGS: Final = Strip(
 )  # fmt: skip
 
 
-def _series(result: Result) -> Steps:
-    return result.series
-
-
-def _busiest(result: Result) -> Steps:
-    return result.contention.busiest
-
-
 def strips(
     comparison: Comparison,
     steps_of: Callable[[Result], Steps],
@@ -173,10 +157,7 @@ def strips(
 ) -> list[alt.FacetChart]:
     """Draw charts of the same steps, which are computed once and not kept.
 
-    Parameters
-    ----------
-    points
-        Maximum number of points of a curve.
+    ``points``: maximum number of points of a curve.
     """
     policies = marked(comparison)
     points = points_each(points, len(policies))
@@ -200,7 +181,7 @@ def strips(
             kept = kept_steps(steps.time_s, values, end_s, points)
             y = values[kept].astype(np.float64)
             tables[index].add(
-                label, x=axis.of_times(steps.time_s[kept]),
+                label, x=(steps.time_s[kept] - axis.origin_s) / axis.unit_s,
                 y=np.maximum(y, 1.0) if chart.is_log else y,
             )  # fmt: skip
     x = axis.x("x", 0.0, 1.01 * (end_s - axis.origin_s))

@@ -22,13 +22,7 @@ QUANTILES_RULE: Final = "long curves keep evenly spaced quantiles and the extrem
 
 
 def points_each(points: int, num_curves: int) -> int:
-    """Return the maximum number of points of a curve if so many share a chart.
-
-    Raises
-    ------
-    ValueError
-        If fewer points are requested than the rules need.
-    """
+    """Return the maximum number of points of a curve if so many share a chart."""
     if points < _LEAST:
         raise ValueError(f"points: must be at least {_LEAST}, not {points}")
     return max(_LEAST, min(points, MOST_ROWS // max(1, num_curves)))
@@ -37,11 +31,8 @@ def points_each(points: int, num_curves: int) -> int:
 def thin_distribution(values: Float64, points: int) -> tuple[Float64, Float64]:
     """Thin the empirical distribution of ``values`` (at least one) to ``points`` of its steps.
 
-    Returns
-    -------
-    tuple
-        Distinct sorted values, and the share of all values that are at most as large. The smallest
-        and the largest value are always included.
+    Distinct sorted values, and the share of all values that are at most as large. The smallest and
+    the largest value are always included.
     """
     ordered = np.sort(values)
     ranks = np.linspace(1, len(ordered), min(points, len(ordered))).astype(np.int64)
@@ -55,10 +46,7 @@ def kept_steps(time_s: Float64, values: AnyArray, end_s: float, points: int) -> 
     Time is cut into equal slots; each keeps its first, last, lowest and highest step, so that no
     peak is lost, however short.
 
-    Returns
-    -------
-    array
-        Positions of the steps, int64, increasing.
+    Positions of the steps, int64, increasing.
     """
     if len(time_s) <= points:
         return np.arange(len(time_s))

@@ -9,19 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpusched.base.arrays import Float64
-from gpusched.base.libraries import LazyModule
+from gpusched.base.libraries import altair as alt
 from gpusched.base.memo import Memo
 from gpusched.base.ticks import us_to_seconds
 from gpusched.base.wording import scale_of
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from gpusched.results.result import Result
     from gpusched.studies.comparison import Comparison
-else:
-    alt = LazyModule("altair")
 
 _UNITS: Final = {"d": "days", "h": "hours", "min": "minutes", "s": "seconds"}
 
@@ -30,12 +25,8 @@ _UNITS: Final = {"d": "days", "h": "hours", "min": "minutes", "s": "seconds"}
 class TimeAxis:
     """Seconds as positions on an axis.
 
-    Attributes
-    ----------
-    origin_s
-        The first submission.
-    unit_s, unit
-        The length and name of the axis's unit.
+    ``origin_s``: the first submission.
+    ``unit_s``, ``unit``: the length and name of the axis's unit.
     """
 
     origin_s: float
@@ -48,10 +39,6 @@ class TimeAxis:
         origin_s = first_submit_s(comparison)
         unit_s, unit = scale_of("time", [max(end_s - origin_s, 1.0)])
         return cls(origin_s, unit_s, _UNITS[unit])
-
-    def of_times(self, time_s: Float64) -> Float64:
-        """Positions of these times on the axis."""
-        return (time_s - self.origin_s) / self.unit_s
 
     def x(self, column: str, begin_s: float, end_s: float) -> alt.X:
         """The axis of a column of such positions, between two times since the origin in seconds."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, cast
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Int64
-from gpusched.base.libraries import LazyModule
+from gpusched.base.libraries import altair as alt
 from gpusched.base.wording import duration, plural
 from gpusched.model.outages import spans
 from gpusched.reporting.charts.highlights import chosen, comparison_of, marked
@@ -17,13 +17,9 @@ from gpusched.reporting.drawing import palette, style
 from gpusched.reporting.notes import policy_name
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from gpusched.model.cluster import Cluster
     from gpusched.results.result import Result
     from gpusched.studies.comparison import Comparison
-else:
-    alt = LazyModule("altair")
 
 MOST_BARS: Final = 1_500
 """Maximum number of bars per policy."""
@@ -96,7 +92,9 @@ def gantt(
         if window_s is not None:
             raise ValueError("window_s: cannot be combined with from_s and to_s")
         begin_s = 0.0 if from_s is None else from_s
-        window_s = (begin_s, _last_end_s(comparison) if to_s is None else to_s)
+        last_us = max(r.intervals["end_us"].max(initial=0) for r in comparison.results.values())
+        last_s = float((last_us - comparison.trace.submit_us[0]) / 1e6)
+        window_s = (begin_s, last_s if to_s is None else to_s)
     known = {label: result for label, result in marked(comparison).items() if knows_servers(result)}
     if not known:
         raise ValueError("no result records the servers of jobs: the placement uses a single pool")
@@ -189,14 +187,13 @@ def _down(
         )  # fmt: skip
     if not found:
         return None
-    made: alt.Chart = (
+    return (
         rows.chart()
         .mark_rect(clip=True, color=palette.LINE, opacity=0.35)
         .encode(x="begin:Q", x2="end:Q", y="top:Q", y2="bottom:Q",
                 tooltip=[alt.Tooltip(f"{name}:Q") for name in ("server", "begin", "end")])
         .transform_filter("datum.policy === shown")
     )  # fmt: skip
-    return made
 
 
 def first_of(comparison: Comparison, labels: Sequence[str]) -> str:
@@ -204,12 +201,6 @@ def first_of(comparison: Comparison, labels: Sequence[str]) -> str:
     label = chosen(comparison)
     name = "" if label is None else policy_name(label, comparison.results[label])
     return name if name in labels else labels[0]
-
-
-def _last_end_s(comparison: Comparison) -> float:
-    """Time when the last job ends, seconds since the first submission."""
-    ends = [r.intervals["end_us"].max(initial=0) for r in comparison.results.values()]
-    return float((max(ends) - comparison.trace.submit_us[0]) / 1e6)
 
 
 def _servers(cluster: Cluster, servers: Sequence[int] | None) -> Int64:

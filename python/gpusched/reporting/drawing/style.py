@@ -7,16 +7,12 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast
+from typing import Any, Final, Literal, TypeVar, cast
 
-from gpusched.base.libraries import LazyModule, need
+from gpusched.base.libraries import altair as alt
+from gpusched.base.libraries import need
 from gpusched.base.replacing import write_bytes
 from gpusched.reporting.drawing import palette
-
-if TYPE_CHECKING:
-    import altair as alt
-else:
-    alt = LazyModule("altair")
 
 OneChart = TypeVar("OneChart")
 WIDTH: Final = 640
@@ -63,18 +59,11 @@ def picture(
 ) -> OneChart:  # fmt: skip
     """Add title, caption, alternative text and look to a chart.
 
-    Parameters
-    ----------
-    chart
-        An Altair chart of any kind; the heights of its plots are in pixels.
-    name
-        As in :mod:`gpusched.plot`; the id of the figure in a page.
-    caption
-        How to read the chart, and how points were thinned.
-    findings
-        A few words on each policy.
-    has_lines
-        Whether it is a list, whose lines need the height of text on paper as well.
+    ``chart``: an Altair chart of any kind; the heights of its plots are in pixels.
+    ``name``: as in :mod:`gpusched.plot`; the id of the figure in a page.
+    ``caption``: how to read the chart, and how points were thinned.
+    ``findings``: a few words on each policy.
+    ``has_lines``: whether it is a list, whose lines need the height of text on paper as well.
     """
     made: Any = chart
     made = made.copy(deep=False)  # Altair's methods copy and validate all of it at each step
@@ -88,13 +77,9 @@ def picture(
 def config(*, in_page: bool = False, points: float = 12) -> dict[str, Any]:
     """Return the configuration of Vega-Lite.
 
-    Parameters
-    ----------
-    in_page
-        Whether colours are CSS variables of the page, so that light, dark and print need no
-        redrawing. Otherwise they are those of a light page.
-    points
-        Font size.
+    ``in_page``: whether colours are CSS variables of the page, so that light, dark and print need
+        no redrawing. Otherwise they are those of a light page.
+    ``points``: font size.
     """
 
     def colour(name: str, light: str) -> str:
@@ -145,13 +130,9 @@ def config(*, in_page: bool = False, points: float = 12) -> dict[str, Any]:
 def by_policy(labels: Sequence[str], shown: Collection[str] | None = None) -> dict[str, Any]:
     """Return the encodings of lines by policy: colour and, from the eighth on, dash.
 
-    Parameters
-    ----------
-    labels
-        All policies of the comparison or study, in order, so that a policy has the same colour in
-        all charts. The column of the data is ``policy``.
-    shown
-        Those in the legend; None: all.
+    ``labels``: all policies of the comparison or study, in order, so that a policy has the same
+        colour in all charts. The column of the data is ``policy``.
+    ``shown``: those in the legend; None: all.
     """
     return {"color": policy_colour(labels, shown), "strokeDash": policy_dash(labels, shown)}
 
@@ -335,8 +316,7 @@ def _svg_of(spec: dict[str, Any], points: float) -> str:
     def drawn(width: float) -> str:
         for view in sized:
             view["width"] = width
-        made: str = vl_convert.vegalite_to_svg(spec)
-        return made
+        return vl_convert.vegalite_to_svg(spec)
 
     if sized[0] is spec:
         spec["autosize"] = {"type": "fit-x", "contains": "padding"}

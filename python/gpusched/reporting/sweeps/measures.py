@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gpusched.base.wording import Kind, scale_of, written
+from gpusched.base.wording import Kind, written
 from gpusched.results.metric_registry import METRICS
 
 
@@ -14,24 +13,15 @@ from gpusched.results.metric_registry import METRICS
 class Measure:
     """A metric in charts of a study.
 
-    Attributes
-    ----------
-    key
-        The column of the runs.
-    label
-        Its name in words.
-    better
-        ``"lower"``, ``"higher"`` or ``"neutral"``.
+    ``key``: the column of the runs.
+    ``label``: its name in words.
+    ``better``: ``"lower"``, ``"higher"`` or ``"neutral"``.
     """
 
     key: str
     label: str
     kind: Kind
     better: str
-
-    def unit_for(self, values: Iterable[float]) -> tuple[float, str]:
-        """Return the most readable unit for values: its size and its name."""
-        return scale_of(self.kind, [value for value in values if math.isfinite(value)])
 
     def title(self, unit: str) -> str:
         """Return the title of an axis in this unit."""

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from gpusched.base.arrays import Float64
-from gpusched.base.libraries import LazyModule
+from gpusched.base.libraries import altair as alt
 from gpusched.base.suggest import nearest
-from gpusched.base.wording import duration
+from gpusched.base.wording import duration, scale_of
 from gpusched.reporting.drawing import style
 from gpusched.reporting.sweeps.measures import Measure, measure
 from gpusched.reporting.sweeps.settled import (
@@ -42,12 +42,9 @@ from gpusched.studies.hodges_lehmann import typical
 from gpusched.studies.verdicts import Scale
 
 if TYPE_CHECKING:
-    import altair as alt
     import polars as pl
 
     from gpusched.studies.sweep_result import SweepResult
-else:
-    alt = LazyModule("altair")
 
 Quantity = Literal["jct_s", "wait_s"]
 Rows = list[dict[str, Any]]
@@ -70,14 +67,9 @@ WORDS: Final[dict[Quantity, str]] = {"jct_s": "JCT", "wait_s": "Wait"}
 class Ruler:
     """The axis of a metric: its unit, its ends, and whether it is logarithmic.
 
-    Attributes
-    ----------
-    scale
-        For changes: ``"ratio"`` or ``"difference"``.
-    kind
-        ``"duration"`` is logarithmic, in seconds with ticks in several units.
-    ends
-        Range of all estimates and intervals, in ``unit``.
+    ``scale``: for changes: ``"ratio"`` or ``"difference"``.
+    ``kind``: ``"duration"`` is logarithmic, in seconds with ticks in several units.
+    ``ends``: range of all estimates and intervals, in ``unit``.
     """
 
     study: Settled
@@ -103,7 +95,7 @@ class Ruler:
             known.append(1.0 if is_ratio else 0.0)
         low, high = (min(known), max(known)) if known else (1.0, 1.0)
         is_log = low > 0 and of.kind != "percent" and (cells.scale == "ratio" or high >= 10 * low)
-        unit, name = of.unit_for(map(abs, known))
+        unit, name = scale_of(of.kind, [abs(value) for value in known if math.isfinite(value)])
         if is_ratio:
             unit, title = 1.0, f"{of.label}, ratio to {study.baseline}"
         elif show == "change":
@@ -917,8 +909,7 @@ def _layered(layers: Sequence[alt.Chart], rows: Rows, height: int = 280) -> alt.
         table.add(policy, **{key: [row[key] for row in own] for key in own[0] if key != "policy"})
     made = alt.layer(*layers, height=height, width=style.WIDTH)
     made.params = [style.highlight().param]  # type: ignore[list-item]
-    drawn: alt.LayerChart = table.chart(made)
-    return drawn
+    return table.chart(made)
 
 
 def _height(rows: Rows, each: int, *by: str) -> int:
@@ -934,14 +925,12 @@ def _base(study: Settled, rows: Rows) -> alt.Chart:
 
 def _line_at(value: float) -> alt.Chart:
     one = alt.Chart(alt.InlineData(values=[{"at": value}])).mark_rule(strokeDash=[5, 4])
-    made: alt.Chart = one.encode(x=alt.X("at:Q"))
-    return made
+    return one.encode(x=alt.X("at:Q"))
 
 
 def _text_above(order: Sequence[str] | None) -> alt.Chart:
     """Return the names of lines, each above its line at the left edge."""
     text = alt.Chart().mark_text(align="left", baseline="middle", dy=-7, limit=330)
-    made: alt.Chart = text.encode(
+    return text.encode(
         x=alt.value(0), y=alt.Y("line:N", sort=order, axis=None), text=alt.Text("line:N")
     )
-    return made

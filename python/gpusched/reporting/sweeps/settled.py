@@ -48,26 +48,16 @@ class Span(NamedTuple):
 class Cell:
     """One policy at one setting.
 
-    Attributes
-    ----------
-    setting
-        The values of the axes, in order.
-    typical
-        Estimate over the runs of all seeds, in the unit of the metric.
-    change
-        From the baseline at the same setting: ratio, or difference, of a typical pair.
-    mean, worst
-        Of the runs; NaN if there is none.
-    num
-        Number of seeds.
-    num_better, num_pairs
-        Number of seeds in which it was better than the baseline, of common ones; NaN if unknown.
-    p
-        p of no change, corrected for the number of all cells; NaN with too few seeds.
-    is_ahead
-        Whether it is unbeaten while others are beaten.
-    mark
-        The growth if the queue grows without bound; otherwise empty.
+    ``setting``: the values of the axes, in order.
+    ``typical``: estimate over the runs of all seeds, in the unit of the metric.
+    ``change``: from the baseline at the same setting: ratio, or difference, of a typical pair.
+    ``mean``, ``worst``: of the runs; NaN if there is none.
+    ``num``: number of seeds.
+    ``num_better``, ``num_pairs``: number of seeds in which it was better than the baseline, of
+        common ones; NaN if unknown.
+    ``p``: p of no change, corrected for the number of all cells; NaN with too few seeds.
+    ``is_ahead``: whether it is unbeaten while others are beaten.
+    ``mark``: the growth if the queue grows without bound; otherwise empty.
     """
 
     setting: tuple[Any, ...]
@@ -88,12 +78,8 @@ class Cell:
 class Cells:
     """The cells of a metric, and their caveats.
 
-    Attributes
-    ----------
-    scale
-        For changes: ``"ratio"`` or ``"difference"``.
-    headline
-        The conclusion, one string per sentence.
+    ``scale``: for changes: ``"ratio"`` or ``"difference"``.
+    ``headline``: the conclusion, one string per sentence.
     """
 
     cells: list[Cell]
@@ -112,10 +98,7 @@ def cells_of(
 ) -> Cells:
     """Return the cells of all successful runs, by setting and policy.
 
-    Parameters
-    ----------
-    by
-        The axes that make a setting.
+    ``by``: the axes that make a setting.
     """
     from gpusched.studies import compare_runs
 
@@ -157,14 +140,10 @@ Shown = Literal["typical", "change"]
 class Settled:
     """The runs of a chart, and their display names.
 
-    Attributes
-    ----------
-    runs
-        The selected runs, including failed ones.
-    policies
-        Policies of these runs, in the order of the study.
-    names
-        Of all policies of the study, in the order of their colours, with a mark if clairvoyant.
+    ``runs``: the selected runs, including failed ones.
+    ``policies``: policies of these runs, in the order of the study.
+    ``names``: of all policies of the study, in the order of their colours, with a mark if
+        clairvoyant.
     """
 
     runs: pl.DataFrame
@@ -200,19 +179,9 @@ def settled(
 ) -> Settled:
     """Select the runs of a chart.
 
-    Parameters
-    ----------
-    shown
-        The axes that the chart shows; runs must not differ in others.
-    where
-        The value, or the list of values, of each axis to show.
-    tells
-        Whether to warn of failed runs; a page lists them instead.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As the functions of :mod:`gpusched.reporting.sweeps.study_runs`.
+    ``shown``: the axes that the chart shows; runs must not differ in others.
+    ``where``: the value, or the list of values, of each axis to show.
+    ``tells``: whether to warn of failed runs; a page lists them instead.
     """
     every = runs_of(source)
     asked = baseline_of(source, every, baseline)
@@ -236,13 +205,7 @@ def settled(
 
 
 def span_of(cell: Cell, show: Shown) -> Span:
-    """Return the estimate of a cell to show.
-
-    Raises
-    ------
-    ValueError
-        If there is no such estimate.
-    """
+    """Return the estimate of a cell to show."""
     if show not in ("typical", "change"):
         raise ValueError(f"show: must be 'typical' or 'change', not {show!r}")
     return cell.typical if show == "typical" else cell.change

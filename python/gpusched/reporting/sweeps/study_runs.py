@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from gpusched.base.libraries import polars as pl
 from gpusched.base.suggest import nearest
 from gpusched.base.wording import plural
 from gpusched.results.metric_registry import METRICS
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from gpusched.studies.sweep_result import SweepResult
 
 AXES: Final = (
@@ -27,17 +26,7 @@ Where = Mapping[str, Any]
 
 
 def runs_of(source: SweepResult | pl.DataFrame) -> pl.DataFrame:
-    """Return the runs of a study.
-
-    Raises
-    ------
-    TypeError
-        If it is neither a SweepResult nor a frame.
-    ValueError
-        If the frame has no column ``policy`` or ``seed``, or no run.
-    """
-    import polars as pl
-
+    """Return the runs of a study."""
     frame = source if isinstance(source, pl.DataFrame) else getattr(source, "runs", None)
     if not isinstance(frame, pl.DataFrame):
         name = type(source).__name__
@@ -51,13 +40,7 @@ def runs_of(source: SweepResult | pl.DataFrame) -> pl.DataFrame:
 
 
 def baseline_of(source: Any, runs: pl.DataFrame, asked: str | None) -> str:
-    """Return the baseline: the requested one, the study's, or the first policy.
-
-    Raises
-    ------
-    ValueError
-        If it has no run.
-    """
+    """Return the baseline: the requested one, the study's, or the first policy."""
     known = policies_of(runs)
     chosen = asked or getattr(getattr(source, "study", None), "baseline", None) or known[0]
     if chosen not in known:
@@ -76,12 +59,8 @@ def axes_of(runs: pl.DataFrame) -> list[str]:
     return [
         name
         for name in runs.columns
-        if name in AXES or not (name in _FACTS or name in known or _is_list(runs, name))
+        if name in AXES or not (name in _FACTS or name in known or runs[name].dtype.is_nested())
     ]
-
-
-def _is_list(runs: pl.DataFrame, name: str) -> bool:
-    return runs[name].dtype.is_nested()
 
 
 def varying(runs: pl.DataFrame) -> list[str]:
@@ -135,15 +114,7 @@ def name_of(axis: str, value: Any) -> str:
 
 
 def chosen_runs(runs: pl.DataFrame, where: Where | None) -> pl.DataFrame:
-    """Return the runs in which each column has the given value, or one of the list.
-
-    Raises
-    ------
-    ValueError
-        If there is no such column, or no run is left.
-    """
-    import polars as pl
-
+    """Return the runs in which each column has the given value, or one of the list."""
     for name, asked in (where or {}).items():
         if name not in runs.columns:
             raise ValueError(
@@ -162,13 +133,7 @@ def chosen_runs(runs: pl.DataFrame, where: Where | None) -> pl.DataFrame:
 
 
 def along(runs: pl.DataFrame, x: str | None) -> str:
-    """Return the horizontal axis: the requested one, the load, or the first that differs.
-
-    Raises
-    ------
-    ValueError
-        If there is no such axis, or runs differ in none.
-    """
+    """Return the horizontal axis: the requested one, the load, or the first that differs."""
     axes = axes_of(runs)
     if x is not None:
         if x not in axes:

@@ -52,14 +52,9 @@ _MOST_FAILURES: Final = 200
 class SweepPage:
     """The cells of a page, and the settings that its reader can select.
 
-    Attributes
-    ----------
-    axes
-        Axes in which the runs differ, each with the positions of its values.
-    cells
-        Cells of each metric, the initial one first.
-    left_out
-        Metrics that did not fit.
+    ``axes``: axes in which the runs differ, each with the positions of its values.
+    ``cells``: cells of each metric, the initial one first.
+    ``left_out``: metrics that did not fit.
     """
 
     study: Settled
@@ -135,16 +130,8 @@ class SweepPage:
 def sweep_page(study: Settled, metrics: Sequence[str] | None) -> SweepPage:
     """Compare the runs of a study.
 
-    Parameters
-    ----------
-    metrics
-        Metrics to show; None takes those of tables that the runs have and that vary, the most
-        important ones first.
-
-    Raises
-    ------
-    ValueError
-        If a metric is unknown, or the cells of a single one do not fit on a page.
+    ``metrics``: metrics to show; None takes those of tables that the runs have and that vary, the
+        most important ones first.
     """
     axes = {
         axis: {value: place for place, value in enumerate(values_of(study.runs, axis))}
@@ -317,7 +304,10 @@ def _row(page: SweepPage, of: Measure, cell: Cell, scale: Scale) -> str:
         cells += [
             figure(text_of(of, value, "change", scale), value),
             _between(of, cell.change, "change", scale),
-            figure(_better_text(cell), cell.num_better),
+            figure(
+                "" if math.isnan(cell.num_better) else f"{cell.num_better:.0f}/{cell.num_pairs}",
+                cell.num_better,
+            ),
             figure(_p_text(cell.p), cell.p),
         ]
     cells += [
@@ -333,11 +323,6 @@ def _row(page: SweepPage, of: Measure, cell: Cell, scale: Scale) -> str:
 def _on_axis(html: str) -> str:
     """Mark a cell or heading of an axis: for a single setting it is hidden."""
     return re.sub(r"^<(t[hd])", r'<\1 class="axis"', html)
-
-
-def _better_text(cell: Cell) -> str:
-    """Return the number of seeds in which a policy was better than the baseline."""
-    return "" if math.isnan(cell.num_better) else f"{cell.num_better:.0f}/{cell.num_pairs}"
 
 
 def _between(of: Measure, span: Span, show: Shown, scale: Scale) -> str:

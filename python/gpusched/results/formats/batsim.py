@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Bool, Float64
+from gpusched.base.libraries import polars as pl
 from gpusched.base.ticks import us_to_seconds
 from gpusched.base.wording import plural
 from gpusched.results.format_registry import Exported, ScheduleFormat, register_schedule_format
@@ -21,8 +22,6 @@ _STATES: Final = {
 
 def write(exported: Exported, path: Path) -> list[str]:
     """Write the jobs that are over; the resources are GPUs, numbered from 0."""
-    import polars as pl
-
     trace, schedule = exported.trace, exported.schedule
     finished, rejected = exported.is_finished, exported.is_rejected
     start_us, over_us = np.asarray(schedule.start_us), exported.over_us

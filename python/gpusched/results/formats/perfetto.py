@@ -6,18 +6,15 @@ import heapq
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Int64
+from gpusched.base.libraries import polars
 from gpusched.base.ticks import US_PER_S
 from gpusched.model.outages import ANY, KINDS, spans
 from gpusched.results.format_registry import Exported, ScheduleFormat, register_schedule_format
-
-if TYPE_CHECKING:
-    import polars
-
 
 PER_GPU = 1000
 """Lanes per GPU: lane = GPU number times this, plus an offset for jobs that share it."""
@@ -87,8 +84,6 @@ def write(exported: Exported, path: Path, *, tracks: str) -> list[str]:
     (``M``) with names and order. No two slices of a thread overlap. A server with outages has a
     thread for each kind of them, above the others.
     """
-    import polars as pl
-
     rows = {name: np.asarray(values) for name, values in exported.intervals.items()}
     if tracks == "gpu":
         rows = _by_gpu(rows)
@@ -96,19 +91,19 @@ def write(exported: Exported, path: Path, *, tracks: str) -> list[str]:
     server: AnyArray = rows["server"].astype(np.int64)
     job = rows["job"]
     begin, end = _of_jobs(exported)
-    colour = pl.Series(_COLOURS).gather(job % len(_COLOURS))
-    lines = pl.select(
-        pl.concat_str(
+    colour = polars.Series(_COLOURS).gather(job % len(_COLOURS))
+    lines = polars.select(
+        polars.concat_str(
             begin.gather(job),
-            pl.lit(',"ph":"X","ts":'),
-            pl.Series(rows["start_us"]).cast(pl.String),
-            pl.lit(',"dur":'),
-            pl.Series(rows["end_us"] - rows["start_us"]).cast(pl.String),
-            pl.lit(',"pid":'),
-            pl.Series(server + _SERVERS_ROW).cast(pl.String),
-            pl.lit(',"tid":'),
-            pl.Series(lane + _LANES_ROW).cast(pl.String),
-            pl.lit(',"cname":"'),
+            polars.lit(',"ph":"X","ts":'),
+            polars.Series(rows["start_us"]).cast(polars.String),
+            polars.lit(',"dur":'),
+            polars.Series(rows["end_us"] - rows["start_us"]).cast(polars.String),
+            polars.lit(',"pid":'),
+            polars.Series(server + _SERVERS_ROW).cast(polars.String),
+            polars.lit(',"tid":'),
+            polars.Series(lane + _LANES_ROW).cast(polars.String),
+            polars.lit(',"cname":"'),
             colour,
             end.gather(job),
         )
@@ -119,7 +114,7 @@ def write(exported: Exported, path: Path, *, tracks: str) -> list[str]:
             file, include_header=False, quote_style="never", separator="\x1f", line_terminator=",\n"
         )
         down = _outages(exported)
-        lanes = pl.DataFrame({"server": server, "lane": lane}).unique().rows()
+        lanes = polars.DataFrame({"server": server, "lane": lane}).unique().rows()
         used = {*lanes, *(place for place, _, _ in down)}
         more = [_outage(*each) for each in down]
         more += _names_of_tracks(exported, sorted(used), is_per_gpu=tracks == "gpu")
@@ -133,26 +128,26 @@ def write(exported: Exported, path: Path, *, tracks: str) -> list[str]:
 
 def _of_jobs(exported: Exported) -> tuple[polars.Series, polars.Series]:
     """Return the JSON before and after the name of each job's slices."""
-    import polars as pl
-
     trace = exported.trace
     wait_us = np.maximum(np.asarray(exported.schedule.start_us) - trace.submit_us, 0)
     seconds, rest = np.divmod(wait_us, US_PER_S)
-    user = pl.Series(["}}"], dtype=pl.String)
+    user = polars.Series(["}}"], dtype=polars.String)
     if trace.user is not None:
         named = [f',"user":{json.dumps(name)}}}}}' if name else "}}" for name in trace.user.names]
-        user = pl.Series(named, dtype=pl.String).gather(trace.user.codes)
+        user = polars.Series(named, dtype=polars.String).gather(trace.user.codes)
     ids = trace.id if trace.id.dtype.kind == "i" else trace.id.tolist()
-    jobs = pl.select(
-        begin=pl.concat_str(pl.lit('{"name":"job '), _escaped(pl.Series(ids)), pl.lit('"')),
-        end=pl.concat_str(
-            pl.lit('","args":{"gpus":'),
-            pl.Series(trace.gpus).cast(pl.String),
-            pl.lit(',"first wait (s)":'),
-            pl.Series(seconds).cast(pl.String),
-            pl.lit("."),
-            pl.Series(rest).cast(pl.String).str.zfill(6),
-            pl.lit(user),
+    jobs = polars.select(
+        begin=polars.concat_str(
+            polars.lit('{"name":"job '), _escaped(polars.Series(ids)), polars.lit('"')
+        ),
+        end=polars.concat_str(
+            polars.lit('","args":{"gpus":'),
+            polars.Series(trace.gpus).cast(polars.String),
+            polars.lit(',"first wait (s)":'),
+            polars.Series(seconds).cast(polars.String),
+            polars.lit("."),
+            polars.Series(rest).cast(polars.String).str.zfill(6),
+            polars.lit(user),
         ),
     )
     return jobs["begin"], jobs["end"]
@@ -160,9 +155,7 @@ def _of_jobs(exported: Exported) -> tuple[polars.Series, polars.Series]:
 
 def _escaped(values: polars.Series) -> polars.Series:
     """Escape values for JSON, without the quotes."""
-    import polars as pl
-
-    texts = values.cast(pl.String)
+    texts = values.cast(polars.String)
     if values.dtype.is_integer():
         return texts
     odd = texts.str.contains(_TO_ESCAPE).arg_true()

@@ -25,14 +25,9 @@ if TYPE_CHECKING:
 class Evidence:
     """A trace under audit.
 
-    Attributes
-    ----------
-    trace
-        Its jobs.
-    cluster
-        The cluster they shall run on, or None if unknown.
-    published_gpus
-        GPUs of the site as stated in the file, or None.
+    ``trace``: its jobs.
+    ``cluster``: the cluster they shall run on, or None if unknown.
+    ``published_gpus``: GPUs of the site as stated in the file, or None.
     """
 
     trace: Trace
@@ -98,14 +93,9 @@ class Evidence:
 class Outcome:
     """The outcome of a check.
 
-    Attributes
-    ----------
-    verdict, what
-        As in :class:`~gpusched.traces.auditing.findings.Finding`.
-    jobs
-        Indices of the jobs concerned.
-    count, rows
-        Used instead of ``jobs`` for rejected rows.
+    ``verdict``, ``what``: as in :class:`~gpusched.traces.auditing.findings.Finding`.
+    ``jobs``: indices of the jobs concerned.
+    ``count``, ``rows``: used instead of ``jobs`` for rejected rows.
     """
 
     verdict: Verdict
@@ -119,22 +109,14 @@ class Outcome:
 class TraceCheck:
     """A check that an audit applies to every trace.
 
-    Attributes
-    ----------
-    name
-        What it looks for.
-    summary
-        The same in a sentence.
-    effect
-        How it affects a study.
-    threshold
-        When it is odd or wrong, and why.
-    rank
-        Checks are listed in this order, then by name.
-    judge
-        ``judge(evidence) -> Outcome``.
-    by_share
-        Whether "wrong" depends on a share of the jobs; below :data:`FEW` jobs it becomes "odd".
+    ``name``: what it looks for.
+    ``summary``: the same in a sentence.
+    ``effect``: how it affects a study.
+    ``threshold``: when it is odd or wrong, and why.
+    ``rank``: checks are listed in this order, then by name.
+    ``judge``: ``judge(evidence) -> Outcome``.
+    ``by_share``: whether "wrong" depends on a share of the jobs; below :data:`FEW` jobs it becomes
+        "odd".
     """
 
     name: str

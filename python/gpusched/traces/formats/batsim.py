@@ -6,7 +6,6 @@ depend on a platform, so these jobs are rejected. Jobs refer to profiles by name
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Any, Final
@@ -17,7 +16,7 @@ from gpusched.base.labels import Labels
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.traces import text_columns as parse
-from gpusched.traces.format_registry import TraceFormat, register_trace_format
+from gpusched.traces.format_registry import TraceFormat, excerpt_files, register_trace_format
 from gpusched.traces.intake.text_schema import ReadColumns, trace_of
 from gpusched.traces.json_records import floats, has_member, read_records, text_of
 from gpusched.traces.workload import Trace
@@ -101,22 +100,6 @@ def _recognises(source: Source) -> bool:
     return has_member(source, "jobs", "subtime")
 
 
-def _excerpt() -> dict[str, bytes]:
-    workload = {
-        "nb_res": 16,
-        "jobs": [
-            {"id": "a", "subtime": 0, "res": 8, "profile": "hour", "walltime": 7200},
-            {"id": "b", "subtime": 12.5, "res": 1, "profile": "minute"},
-            {"id": "c", "subtime": 20, "res": 2, "profile": "hour", "walltime": 600},
-        ],
-        "profiles": {
-            "hour": {"type": "delay", "delay": 3600},
-            "minute": {"type": "delay", "delay": 60.0},
-        },
-    }
-    return {"workload.json": json.dumps(workload, indent=1).encode()}
-
-
 register_trace_format(
     TraceFormat(
         name="batsim",
@@ -125,6 +108,6 @@ register_trace_format(
         detection="a JSON object with `jobs` that have a `subtime`",
         recognises=_recognises,
         read=read,
-        excerpt=_excerpt,
+        excerpt=excerpt_files(__file__, "workload.json"),
     )
 )

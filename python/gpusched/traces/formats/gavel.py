@@ -6,7 +6,6 @@ its job type on one GPU type, or on the fastest of several, from a table of thro
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +18,7 @@ from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.base.suggest import HintedError, nearest
 from gpusched.model.throughputs import UNCONSOLIDATED, read_isolated
-from gpusched.traces.format_registry import TraceFormat, register_trace_format
+from gpusched.traces.format_registry import TraceFormat, excerpt_files, register_trace_format
 from gpusched.traces.intake.text_schema import ReadColumns, TextColumn, TextSchema
 from gpusched.traces.model_columns import stated_on
 from gpusched.traces.workload import Trace
@@ -74,16 +73,12 @@ def read(
 ) -> Trace:
     """Read a Gavel trace of 7 or 10 columns, or Shockwave's of 12, which has run times.
 
-    Parameters
-    ----------
-    throughputs
-        The table; default: ``oracle_throughputs.json`` in the parent folder of the trace, or in its
-        folder. If its keys have a scale factor, a job needs the entry of its own scale; a table of
-        plain job types applies to all scales.
-    gpu_type
-        The GPU type in that table that gives the run time. With several, separated by commas, the
-        fastest counts: in a run with ``speed="table"`` on exactly these types every job then does
-        the steps in the trace.
+    ``throughputs``: the table; default: ``oracle_throughputs.json`` in the parent folder of the
+        trace, or in its folder. If its keys have a scale factor, a job needs the entry of its own
+        scale; a table of plain job types applies to all scales.
+    ``gpu_type``: the GPU type in that table that gives the run time. With several, separated by
+        commas, the fastest counts: in a run with ``speed="table"`` on exactly these types every job
+        then does the steps in the trace.
     """
 
     def timed(read: ReadColumns) -> None:
@@ -160,17 +155,6 @@ def _recognises(source: Source) -> bool:
     return bool(places) and all(fields[place].strip().isdigit() for place in places)
 
 
-def _excerpt() -> dict[str, bytes]:
-    kind = "ResNet-18 (batch size 16)"
-    rows = [(1_000, 0, 1), (2_000, 60, 1)]
-    lines = [
-        f"{kind}\tpython3 main.py\t--num_steps\t1\t{steps}\t{arrival}\t{scale}\n"
-        for steps, arrival, scale in rows
-    ]
-    table = {"v100": {kind: {"null": 4.0}}}
-    return {"small.trace": "".join(lines).encode(), TABLE_NAME: json.dumps(table).encode()}
-
-
 register_trace_format(
     TraceFormat(
         name="gavel",
@@ -179,7 +163,7 @@ register_trace_format(
         detection="tabs, no header",
         recognises=_recognises,
         read=read,
-        excerpt=_excerpt,
+        excerpt=excerpt_files(__file__, "small.trace", "oracle_throughputs.json"),
         options=("throughputs", "gpu_type"),
     )
 )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
+from gpusched.base.libraries import polars
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.base.ticks import US_PER_S
@@ -26,9 +27,6 @@ from gpusched.traces.intake.wall_clock import date_order as find_date_order
 from gpusched.traces.intake.wall_clock import plain_dates
 from gpusched.traces.job_columns import JOB_COLUMNS
 from gpusched.traces.workload import Trace
-
-if TYPE_CHECKING:
-    import polars
 
 _OPTIONAL: Final = (*(name for name, known in JOB_COLUMNS.items() if known.may_miss), START, END)
 _MOMENTS: Final = (
@@ -66,12 +64,10 @@ def reader_of(
     ) -> Trace:
         """Read a file with named columns.
 
-        Parameters
-        ----------
-        columns
-            The file's column for each of gpusched's names, e.g. ``{"service_s": "length"}``.
-        date_order
-            ``"dmy"`` or ``"mdy"``, if dates end in the year and no date shows the order.
+        ``columns``: the file's column for each of gpusched's names, e.g. ``{"service_s":
+            "length"}``.
+        ``date_order``: ``"dmy"`` or ``"mdy"``, if dates end in the year and no date shows the
+            order.
         """
         screen, data, notes = open_table(source, columns)
         return read_columns(source, screen, data, columns, on_bad, notes, date_order=date_order)
@@ -94,10 +90,7 @@ def read_columns(
     If submissions are wall-clock times, starts, ends and deadlines may be, too; seconds then count
     from 1970.
 
-    Parameters
-    ----------
-    date_order
-        ``"dmy"`` or ``"mdy"``, if dates end in the year and no date shows the order.
+    ``date_order``: ``"dmy"`` or ``"mdy"``, if dates end in the year and no date shows the order.
     """
     data, columns, parts = _with_expressions(source, data, columns or {})
     present = [name for name in data if name not in parts]
@@ -209,8 +202,6 @@ def _with_expressions(
     such as ``nodes * gpus_per_node``; rows with a non-number have no value. GPUs per node in a
     product also become a column.
     """
-    import polars
-
     calculated, chosen, parts = dict(data), dict(columns), set()
     for ours, text in columns.items():
         if text in data or not isinstance(text, str) or not set(text) & set("*/+-"):

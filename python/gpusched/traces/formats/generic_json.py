@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 
 from gpusched.base.files import MAX_COLUMNS
+from gpusched.base.libraries import polars
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
 from gpusched.traces.formats.generic import OPTIONS, Opened, reader_of
@@ -18,9 +19,6 @@ from gpusched.traces.intake.column_choice import (
     words_of,
 )
 from gpusched.traces.json_records import read_entries
-
-if TYPE_CHECKING:
-    import polars
 
 _ARRIVALS: Final = frozenset(
     "".join(words_of(name))
@@ -41,8 +39,6 @@ def _open(source: Source, _: object) -> Opened:
 
 def _column(values: list[Any]) -> polars.Series:
     """Return a column; values of several types become texts."""
-    import polars
-
     kinds = {type(value) for value in values} - {type(None)}
     if kinds <= {str}:
         return polars.Series(values, dtype=polars.String)

@@ -15,6 +15,7 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray
 from gpusched.base.files import MAX_COLUMNS, check_room, too_long, unpacked_limit
+from gpusched.base.libraries import polars
 from gpusched.base.memory import NoRoomError
 from gpusched.base.rejects import Screen
 from gpusched.base.source import Source
@@ -39,8 +40,6 @@ _DAMAGE: Final = (
 
 def _open(source: Source, mapped: Mapping[str, str] | None) -> Opened:
     """Read the columns without pickled objects; rows are numbered from 0."""
-    import polars
-
     arrays = _arrays(source, mapped)
     lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:
@@ -138,8 +137,6 @@ def write(trace: Trace, path: Path) -> None:
 
 
 def _columns(trace: Trace) -> dict[str, Any]:
-    import polars
-
     arrays = {}
     for series in trace.to_polars(dates=True):
         if isinstance(series.dtype, polars.Datetime) and series.dtype.time_zone is not None:

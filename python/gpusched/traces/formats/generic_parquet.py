@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from gpusched.base.files import MAX_COLUMNS, check_room, naming, too_long, unpacked_limit
+from gpusched.base.libraries import polars
 from gpusched.base.rejects import Screen
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
@@ -22,8 +23,6 @@ _LEAST_BYTES: Final = 8  # of a decoded value
 
 def open_parquet(source: Source, _: object = None) -> Opened:
     """Read the columns; rows are numbered from 0."""
-    import polars
-
     with naming(source, "truncated or damaged Parquet"):
         _check_lengths(source.data)
         lazy = polars.scan_parquet(io.BytesIO(source.data))

@@ -6,7 +6,6 @@ jobs; to keep a history, export them before or set ``objectRetentionPolicies``.
 
 from __future__ import annotations
 
-import json
 from datetime import UTC
 from typing import Any, Final
 
@@ -17,7 +16,7 @@ from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.base.wording import plural
 from gpusched.traces import text_columns as parse
-from gpusched.traces.format_registry import TraceFormat, register_trace_format
+from gpusched.traces.format_registry import TraceFormat, excerpt_files, register_trace_format
 from gpusched.traces.intake.text_schema import ReadColumns, trace_of
 from gpusched.traces.kube_objects import KUEUE, Unfit, Workload, objects_of, text_of, workload_of
 from gpusched.traces.workload import Trace
@@ -30,10 +29,8 @@ _HEAD_BYTES: Final = 1 << 16
 def read(source: Source, *, on_bad: OnBad, resource: str | None = None) -> Trace:
     """Read finished workloads; those that wait or run are rejected.
 
-    Parameters
-    ----------
-    resource
-        Resource name of GPUs, such as ``"nvidia.com/gpu"``; default: all that end in ``/gpu``.
+    ``resource``: resource name of GPUs, such as ``"nvidia.com/gpu"``; default: all that end in
+        ``/gpu``.
     """
     every = [
         each for each in objects_of([source]) if each.group == KUEUE and each.kind == "Workload"
@@ -99,39 +96,6 @@ def _recognises(source: Source) -> bool:
     return KUEUE.encode() in head and b"Workload" in head
 
 
-def _excerpt() -> dict[str, bytes]:
-    def workload(name: str, pods: int, gpus: int, minutes: int, reason: str) -> dict[str, Any]:
-        container = {"name": "train", "resources": {"requests": {"nvidia.com/gpu": str(gpus)}}}
-        sets = [{"name": "main", "count": pods, "template": {"spec": {"containers": [container]}}}]
-        assigned = {
-            "name": "main", "count": pods, "flavors": {"nvidia.com/gpu": "a100"},
-            "resourceUsage": {"nvidia.com/gpu": str(pods * gpus)},
-        }  # fmt: skip
-        times = {"Admitted": ("Admitted", 1), "Finished": (reason, 1 + minutes)}
-        conditions = [
-            {
-                "type": kind, "status": "True", "reason": why,
-                "lastTransitionTime": f"2026-03-02T09:{at:02}:00Z",
-            }
-            for kind, (why, at) in times.items()
-        ]  # fmt: skip
-        return {
-            "apiVersion": f"{KUEUE}/v1beta2", "kind": "Workload",
-            "metadata": {
-                "name": name, "namespace": "vision", "creationTimestamp": "2026-03-02T09:00:00Z"
-            },
-            "spec": {"queueName": "users", "podSets": sets, "priority": 100},
-            "status": {
-                "admission": {"clusterQueue": "research", "podSetAssignments": [assigned]},
-                "conditions": conditions,
-            },
-        }  # fmt: skip
-
-    items = [workload("first", 3, 4, 40, "Succeeded"), workload("second", 1, 8, 5, "Failed")]
-    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items}, indent=1)
-    return {"workloads.json": text.encode()}
-
-
 register_trace_format(
     TraceFormat(
         name="kueue",
@@ -140,7 +104,7 @@ register_trace_format(
         detection="a file that names `kueue.x-k8s.io` and a `Workload`",
         recognises=_recognises,
         read=read,
-        excerpt=_excerpt,
+        excerpt=excerpt_files(__file__, "workloads.json"),
         options=("resource",),
     )
 )

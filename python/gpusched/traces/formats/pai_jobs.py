@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
+from gpusched.base.libraries import polars
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
-from gpusched.traces.format_registry import TraceFormat, register_trace_format
+from gpusched.traces.format_registry import TraceFormat, excerpt_files, register_trace_format
 from gpusched.traces.intake.text_schema import ReadColumns, Span, TextColumn, TextSchema
 from gpusched.traces.workload import Trace
-
-if TYPE_CHECKING:
-    import polars
 
 BEGIN: Final = "first start of a task"
 STATUS: Final = {"Terminated": "ok", "Failed": "failed"}
@@ -70,11 +68,8 @@ def read(
     on the types its tasks were given. A job with one instance may take a share of a GPU; if several
     instances request parts, each takes whole GPUs.
 
-    Parameters
-    ----------
-    jobs, tasks
-        The other table; default: the file in the same folder with ``job`` in its name where this
-        one has ``task``, or vice versa.
+    ``jobs``, ``tasks``: the other table; default: the file in the same folder with ``job`` in its
+        name where this one has ``task``, or vice versa.
     """
     is_tasks = len(source.header) == len(TASKS.required)
     other = _other(source, is_tasks, jobs, tasks)
@@ -88,8 +83,6 @@ def read(
 
 def _take_sums(read: ReadColumns, tasks: Source, on_bad: OnBad) -> None:
     """Add each job's resources and start from its tasks; reject jobs without tasks."""
-    import polars
-
     sums, fault = _sums_of_jobs(tasks, read.data["job_name"], on_bad)
     gpus, share, cpus, memory_gib, start_s = (
         sums[name].cast(polars.Float64).fill_null(np.nan).to_numpy()
@@ -116,16 +109,11 @@ def _sums_of_jobs(
 ) -> tuple[polars.DataFrame, str]:
     """Add up the tasks of each of ``jobs``; also return the first unreadable line in words.
 
-    Returns
-    -------
-    tuple
-        A row for each job: GPUs of all instances, the GPU share of a job with one instance, CPUs,
-        memory, the first start of a task, the types between ``|``, whether there are tasks, whether
-        all are readable, and whether parts of GPUs became whole ones; then a text on the first
-        unreadable task, or ``""``.
+    A row for each job: GPUs of all instances, the GPU share of a job with one instance, CPUs,
+    memory, the first start of a task, the types between ``|``, whether there are tasks, whether all
+    are readable, and whether parts of GPUs became whole ones; then a text on the first unreadable
+    task, or ``""``.
     """
-    import polars
-
     read = TASKS.columns_of(source)
     screen, text, given = read.screen, read.data, read.numeric
     for name, values in given.items():
@@ -211,19 +199,6 @@ def _recognises(source: Source) -> bool:
     return len(fields) in (len(JOBS.required), len(TASKS.required)) and fields[3] in _STATES
 
 
-def _excerpt() -> dict[str, bytes]:
-    jobs = ("j1,i1,u1,Terminated,1000.0,4610.0", "j2,i2,u2,Failed,1005.0,1070.0")
-    tasks = (
-        "j1,ps,1.0,Terminated,1010.0,4610.0,600.0,29.3,,",
-        "j1,worker,4.0,Terminated,1011.0,4610.0,400.0,29.3,100.0,V100",
-        "j2,tensorflow,1.0,Failed,1006.0,1070.0,600.0,29.3,50.0,MISC",
-    )
-    return {
-        f"pai_{name}_table.csv": "".join(f"{line}\n" for line in lines).encode()
-        for name, lines in (("job", jobs), ("task", tasks))
-    }
-
-
 register_trace_format(
     TraceFormat(
         name="pai-2020",
@@ -232,7 +207,7 @@ register_trace_format(
         detection="6 or 10 fields, the fourth a state; or their names",
         recognises=_recognises,
         read=read,
-        excerpt=_excerpt,
+        excerpt=excerpt_files(__file__, "pai_job_table.csv", "pai_task_table.csv"),
         options=("jobs", "tasks"),
     )
 )

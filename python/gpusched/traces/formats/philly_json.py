@@ -5,28 +5,25 @@ A job has a list of attempts, and each attempt a list of servers.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Int64
 from gpusched.base.labels import Labels
+from gpusched.base.libraries import polars
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.base.ticks import US_PER_S
 from gpusched.traces import text_columns as parse
-from gpusched.traces.format_registry import TraceFormat, register_trace_format
+from gpusched.traces.format_registry import TraceFormat, excerpt_files, register_trace_format
 from gpusched.traces.intake.text_schema import ReadColumns, trace_of
 from gpusched.traces.intake.wall_clock import ticks_of
 from gpusched.traces.job_columns import NOT_A_TIME
 from gpusched.traces.json_records import has_field, read_entries
 from gpusched.traces.workload import Trace
-
-if TYPE_CHECKING:
-    import polars
 
 _TIME_LENGTH: Final = len("2017-10-09 07:01:55")
 STATUS: Final = {"Pass": "ok", "Killed": "killed", "Failed": "failed"}
@@ -113,8 +110,6 @@ def _run_times_s(screen: Screen, jobs: Sequence[_Job]) -> AnyArray:
 
 def _texts(times: Iterable[str | None]) -> polars.Series:
     """Return times as texts, null where there is none; truncated ones become invalid."""
-    import polars
-
     return polars.Series(
         [
             None if time in (None, "None", "") else time if len(time) == _TIME_LENGTH else "cut off"
@@ -140,19 +135,6 @@ def _recognises(source: Source) -> bool:
     return has_field(source, "attempts")
 
 
-def _excerpt() -> dict[str, bytes]:
-    attempt = {
-        "start_time": "2017-10-09 07:02:00",
-        "end_time": "2017-10-09 08:02:00",
-        "detail": [{"ip": "m1", "gpus": ["gpu0", "gpu1"]}],
-    }
-    job = {
-        "jobid": "application_1", "user": "u1", "vc": "vcA", "status": "Pass",
-        "submitted_time": "2017-10-09 07:01:55", "attempts": [attempt],
-    }  # fmt: skip
-    return {"cluster_job_log.json": json.dumps([job]).encode()}
-
-
 register_trace_format(
     TraceFormat(
         name="philly-json",
@@ -161,6 +143,6 @@ register_trace_format(
         detection="a JSON array of jobs that have `attempts`",
         recognises=_recognises,
         read=read,
-        excerpt=_excerpt,
+        excerpt=excerpt_files(__file__, "cluster_job_log.json"),
     )
 )

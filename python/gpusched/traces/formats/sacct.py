@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from gpusched.base.delimited_text import Table
 from gpusched.base.files import MAX_COLUMNS
+from gpusched.base.libraries import polars
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
 from gpusched.traces.sacct_jobs import COLUMNS, IDS, NODES, OPTIONS, TIMES, TRES, jobs_of
 from gpusched.traces.workload import Trace
-
-if TYPE_CHECKING:
-    import polars
 
 FREE_TEXT: Final = (
     "JobName", "Comment", "AdminComment", "SystemComment", "SubmitLine", "WorkDir", "Extra",
@@ -52,19 +50,8 @@ def read_sacct_table(
 
     An extra delimiter (unless a comma) is attributed to the one column of ``free_text``.
 
-    Parameters
-    ----------
-    delimiter
-        One or several characters; None: those between the first names of the header.
-
-    Raises
-    ------
-    ValueError
-        If there is no row, a column name occurs twice, a row has too few or too many fields, or
-        columns are aligned with blanks.
+    ``delimiter``: one or several characters; None: those between the first names of the header.
     """
-    import polars
-
     header, *rest = source.text.split("\n")
     delimiter = delimiter or delimiter_of(header)
     if delimiter is None:
@@ -143,12 +130,8 @@ KNOWN: Final = (
 def read(source: Source, *, on_bad: OnBad, delimiter: str | None = None, **options: Any) -> Trace:
     """Read output of sacct.
 
-    Parameters
-    ----------
-    delimiter
-        Text between fields; default: the text between the first names of the header.
-    options
-        See :func:`gpusched.traces.sacct_jobs.jobs_of`.
+    ``delimiter``: text between fields; default: the text between the first names of the header.
+    ``options``: see :func:`gpusched.traces.sacct_jobs.jobs_of`.
     """
     if delimiter is not None and (not isinstance(delimiter, str) or not delimiter):
         raise ValueError(f"delimiter: {delimiter!r} must be a text that is not empty")

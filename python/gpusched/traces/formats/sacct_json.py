@@ -6,15 +6,15 @@ seconds since 1970, and read like that.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from gpusched.base.libraries import polars
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.traces import slurm_values as slurm
-from gpusched.traces.format_registry import TraceFormat, register_trace_format
+from gpusched.traces.format_registry import TraceFormat, excerpt_files, register_trace_format
 from gpusched.traces.json_records import has_member, read_records, text_of
 from gpusched.traces.sacct_jobs import OPTIONS, jobs_of
 from gpusched.traces.workload import Trace
@@ -29,8 +29,6 @@ _SHOWN: Final = 40
 
 def read(source: Source, *, on_bad: OnBad, **options: Any) -> Trace:
     """Read output of sacct; options are those of :func:`gpusched.traces.sacct_jobs.jobs_of`."""
-    import polars
-
     found = read_records(source, "jobs")
     rows = [_texts(job) for job in found.records]
     text = {
@@ -121,38 +119,6 @@ def _recognises(source: Source) -> bool:
     return has_member(source, "jobs", "time", "submission")
 
 
-def _excerpt() -> dict[str, bytes]:
-    def job(name: int, submit: Any, start: Any, end: Any, gpus: int, **given: Any) -> Any:
-        amounts = {"cpu": 2 * gpus, "mem": 32_768 * gpus, "node": 1}
-        tres = [{"type": kind, "name": "", "count": amounts[kind]} for kind in amounts]
-        tres.append({"type": "gres", "name": "gpu", "id": 1001, "count": gpus})
-        return {
-            "account": "vision", "array": {"job_id": 0, "task_id": None, "task": None},
-            "association": {"account": "vision", "user": "ann"}, "job_id": name, "name": "train",
-            "allocation_nodes": 1, "nodes": "gpu01", "partition": "gpu", "qos": "normal",
-            "required": {"CPUs": 2 * gpus},
-            "state": {"current": "COMPLETED", "reason": "None"}, "steps": [], "user": "ann",
-            "time": {
-                "elapsed": 3600, "eligible": submit, "end": end, "limit": 1440, "start": start,
-                "submission": submit,
-            },
-            "tres": {"allocated": tres, "requested": tres}, **given,
-        }  # fmt: skip
-
-    def wrapped(number: int) -> dict[str, Any]:
-        return {"set": True, "infinite": False, "number": number}
-
-    first = job(101, 1_714_554_000, 1_714_554_010, 1_714_557_610, 8)
-    task = job(
-        103, 1_714_554_060, 1_714_554_300, 1_714_554_390, 1,
-        array={"job_id": 102, "task_id": wrapped(1), "task": ""},
-        state={"current": ["TIMEOUT"], "reason": "None"},
-    )  # fmt: skip
-    task["time"]["limit"] = wrapped(120)
-    document = {"meta": {}, "jobs": [first, task], "errors": []}
-    return {"sacct.json": json.dumps(document, indent=1).encode()}
-
-
 register_trace_format(
     TraceFormat(
         name="sacct-json",
@@ -161,7 +127,7 @@ register_trace_format(
         detection="a JSON object with `jobs` that have a `submission`",
         recognises=_recognises,
         read=read,
-        excerpt=_excerpt,
+        excerpt=excerpt_files(__file__, "sacct.json"),
         options=OPTIONS,
     )
 )

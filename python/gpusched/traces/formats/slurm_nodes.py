@@ -6,21 +6,19 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
 import numpy as np
 
 from gpusched.base.delimited_text import Table
+from gpusched.base.libraries import polars
 from gpusched.base.source import Source
 from gpusched.base.units import MIB_PER_GIB
 from gpusched.model.cluster import Cluster, Devices, ServerGroup
 from gpusched.traces import slurm_values as slurm
 from gpusched.traces.json_records import has_member, read_records, text_of
 from gpusched.traces.server_tables import ServerTable
-
-if TYPE_CHECKING:
-    import polars
 
 UNAVAILABLE: Final = frozenset(
     {
@@ -54,18 +52,13 @@ class _Node:
 class SlurmServer:
     """A server with GPUs.
 
-    Attributes
-    ----------
-    name, gpus, gpu_type
-        As in the file; :data:`NO_TYPE` where no type is named.
-    is_available
-        Whether jobs may start on it now.
-    partitions, features
-        Its partitions and features.
-    used, tres_used
-        The GPUs in use as ``gpu:a100:2(IDX:0-1)``, and as ``gres/gpu=2``; empty if unknown.
-    devices
-        Types and numbers of its GPUs, if it has several types; ``gpu_type`` is then unused.
+    ``name``, ``gpus``, ``gpu_type``: as in the file; :data:`NO_TYPE` where no type is named.
+    ``is_available``: whether jobs may start on it now.
+    ``partitions``, ``features``: its partitions and features.
+    ``used``, ``tres_used``: the GPUs in use as ``gpu:a100:2(IDX:0-1)``, and as ``gres/gpu=2``;
+        empty if unknown.
+    ``devices``: types and numbers of its GPUs, if it has several types; ``gpu_type`` is then
+        unused.
     """
 
     name: str
@@ -120,10 +113,7 @@ def servers_of(source: Source) -> list[SlurmServer]:
 def read(source: Source, *, grouped: bool = True, unavailable: bool = False) -> Cluster:
     """Read the servers; see :func:`gpusched.read_cluster`.
 
-    Parameters
-    ----------
-    unavailable
-        Whether to include servers that are down, drained or in maintenance.
+    ``unavailable``: whether to include servers that are down, drained or in maintenance.
     """
     if not isinstance(unavailable, bool):
         raise TypeError(f"unavailable: {unavailable!r} must be True or False")
@@ -238,8 +228,6 @@ def _nodes(source: Source) -> list[_Node]:
 
 
 def _columns(source: Source, nodes: list[_Node]) -> dict[str, polars.Series]:
-    import polars
-
     columns: dict[str, list[str]] = {
         name: [] for name in ("name", "gres", "gpu_type", "cpus", "memory")
     }

@@ -6,7 +6,6 @@ numbers may be objects, and relevant fields depend on a job's state.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from gpusched.base.source import Source
 from gpusched.base.units import MIB_PER_GIB
 from gpusched.traces import slurm_values as slurm
 from gpusched.traces import text_columns as parse
-from gpusched.traces.format_registry import TraceFormat, register_trace_format
+from gpusched.traces.format_registry import TraceFormat, excerpt_files, register_trace_format
 from gpusched.traces.intake.text_schema import ReadColumns, trace_of
 from gpusched.traces.json_records import Records, has_member, numbers_of, read_records, text_of
 from gpusched.traces.workload import Trace
@@ -100,12 +99,8 @@ class _Spread:
 class _Queue:
     """The records of a file, and the screen for their jobs.
 
-    Attributes
-    ----------
-    records
-        One or more jobs each.
-    record
-        int64: the record of each job.
+    ``records``: one or more jobs each.
+    ``record``: int64: the record of each job.
     """
 
     def __init__(self, found: Records, order: Sequence[int], records: list[QueuedJob]) -> None:
@@ -147,16 +142,12 @@ def read(
 ) -> Trace:
     """Read output of squeue.
 
-    Parameters
-    ----------
-    service
-        ``"left"``: all jobs arrive now, first running jobs with the rest of their time limits, then
-        waiting jobs, each in order of submission. ``"whole"``: jobs arrive when they were submitted
-        and take their full time limits.
-    now
-        Seconds since 1970; default: when the file was written, if stated, else the last time in it.
-    unlimited_s
-        Time limit for jobs without one; default: they are rejected.
+    ``service``: ``"left"``: all jobs arrive now, first running jobs with the rest of their time
+        limits, then waiting jobs, each in order of submission. ``"whole"``: jobs arrive when they
+        were submitted and take their full time limits.
+    ``now``: seconds since 1970; default: when the file was written, if stated, else the last time
+        in it.
+    ``unlimited_s``: time limit for jobs without one; default: they are rejected.
     """
     found = read_records(source, "jobs")
     return jobs_of(
@@ -177,12 +168,8 @@ def jobs_of(
 ) -> Trace:
     """Return the jobs of records; options are those of :func:`read`.
 
-    Parameters
-    ----------
-    may_be_empty
-        Whether all jobs may be rejected.
-    takes_held
-        Whether jobs are read that do not wait for GPUs, with their begin times.
+    ``may_be_empty``: whether all jobs may be rejected.
+    ``takes_held``: whether jobs are read that do not wait for GPUs, with their begin times.
     """
     if service not in SERVICES:
         raise ValueError(f"service: {service!r} must be one of {', '.join(SERVICES)}")
@@ -362,30 +349,6 @@ def recognises(source: Source) -> bool:
     return has_member(source, "jobs", "job_state")
 
 
-def _excerpt() -> dict[str, bytes]:
-    def wrapped(number: int) -> dict[str, Any]:
-        return {"set": True, "infinite": False, "number": number}
-
-    old = {
-        "job_id": 41, "job_state": "RUNNING", "user_name": "ann", "partition": "gpu",
-        "account": "vision", "submit_time": 1_714_550_000, "start_time": 1_714_550_060,
-        "end_time": 1_714_557_260, "time_limit": 120, "state_reason": "None",
-        "tres_alloc_str": "cpu=16,mem=128G,node=1,billing=16,gres/gpu=8",
-        "tres_req_str": "cpu=16,mem=128G,node=1,billing=16,gres/gpu=8",
-        "node_count": 1, "nodes": "gpu01", "job_resources": {"nodes": "gpu01"},
-    }  # fmt: skip
-    new = {
-        "job_id": 42, "job_state": ["PENDING"], "user_name": "bob", "partition": "gpu",
-        "account": "speech", "submit_time": wrapped(1_714_550_100), "start_time": wrapped(0),
-        "end_time": wrapped(0), "time_limit": wrapped(60), "state_reason": "Resources",
-        "array_task_string": "1-3%2", "tres_alloc_str": "",
-        "tres_req_str": "cpu=4,mem=32G,node=1,billing=4,gres/gpu=1",
-        "node_count": wrapped(1), "nodes": "", "job_resources": {},
-    }  # fmt: skip
-    document = {"jobs": [old, new], "last_update": wrapped(1_714_550_160), "errors": []}
-    return {"squeue.json": json.dumps(document, indent=1).encode()}
-
-
 register_trace_format(
     TraceFormat(
         name="squeue",
@@ -394,7 +357,7 @@ register_trace_format(
         detection="a JSON object with `jobs` that have a `job_state`",
         recognises=recognises,
         read=read,
-        excerpt=_excerpt,
+        excerpt=excerpt_files(__file__, "squeue.json"),
         options=("service", "now", "unlimited_s"),
     )
 )

@@ -15,6 +15,7 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray, Int64
 from gpusched.base.labels import Labels
+from gpusched.base.libraries import polars
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.base.ticks import US_PER_S
@@ -70,16 +71,11 @@ def read(
 
     The format has no GPUs: these options define them.
 
-    Parameters
-    ----------
-    processors
-        Which count gives the GPUs: ``"allocated"`` (field 5) or ``"requested"`` (field 8); where
-        that is missing (-1), the other one.
-    processors_per_gpu
-        Processors per GPU; the quotient is rounded up. Default: 1.
-    gpus_per_node
-        Alternatively, GPUs per node, shared by ``MaxProcs`` over ``MaxNodes`` processors (header of
-        the log). A job has the GPUs of its part of the nodes, rounded up.
+    ``processors``: which count gives the GPUs: ``"allocated"`` (field 5) or ``"requested"`` (field
+        8); where that is missing (-1), the other one.
+    ``processors_per_gpu``: processors per GPU; the quotient is rounded up. Default: 1.
+    ``gpus_per_node``: alternatively, GPUs per node, shared by ``MaxProcs`` over ``MaxNodes``
+        processors (header of the log). A job has the GPUs of its part of the nodes, rounded up.
     """
     if processors not in PROCESSORS:
         raise ValueError(f"processors: {processors!r} must be one of {', '.join(PROCESSORS)}")
@@ -160,17 +156,10 @@ def write_swf(
 ) -> None:
     """Write whole seconds, GPUs as processors, and users, groups and queues as numbers.
 
-    Parameters
-    ----------
-    wait_us, run_us
-        Times of each job, :data:`NOT_GIVEN` where there is none.
-    status
-        Codes of the format, one per job; None: the statuses of the trace.
-    notes
-        Lines for the header of the file.
+    ``wait_us``, ``run_us``: times of each job, :data:`NOT_GIVEN` where there is none.
+    ``status``: codes of the format, one per job; None: the statuses of the trace.
+    ``notes``: lines for the header of the file.
     """
-    import polars
-
     start = trace.epoch
     if start is not None and start.tzinfo is None:
         start = start.replace(tzinfo=UTC)

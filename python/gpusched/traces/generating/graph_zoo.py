@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from gpusched.base.arrays import Bool, Float64, Int32, Int64
 from gpusched.base.draws import generator
 from gpusched.base.field_checks import not_negative
+from gpusched.base.libraries import polars
 from gpusched.base.suggest import nearest
 from gpusched.model.cluster import Cluster
 from gpusched.model.job_graphs import JobGraph
@@ -21,17 +22,11 @@ from gpusched.specs.case import iteration_limits
 from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.workload import GRAPHS_DRAWN, Trace
 
-if TYPE_CHECKING:
-    import polars
-
 
 class Kinds:
     """Classes of jobs with equal numbers of GPUs and allowed types, and their possible graphs.
 
-    Attributes
-    ----------
-    kind
-        int64[num_jobs]: the class of each job.
+    ``kind``: int64[num_jobs]: the class of each job.
     """
 
     def __init__(
@@ -84,8 +79,7 @@ class Kinds:
         if is_heavy is not None:
             rows = rows[self.is_heavy[rows] == is_heavy]
         ends = np.cumsum(self.weight[rows])
-        chosen: Int64 = rows[np.searchsorted(ends, draws * ends[-1], side="right")]
-        return chosen
+        return rows[np.searchsorted(ends, draws * ends[-1], side="right")]
 
 
 @dataclass(frozen=True)
@@ -111,13 +105,7 @@ def _candidates(width: int, weights: Mapping[str, float], most: int) -> Iterable
 def limits_of(
     graphs: Sequence[JobGraph], types: Sequence[tuple[str, ...]], cluster: Cluster, speed: str
 ) -> tuple[Float64, Float64, Float64]:
-    """Return alow, amin and amax of jobs of these graphs and allowed types, seconds each.
-
-    Raises
-    ------
-    ValueError
-        If the cluster lacks a bandwidth, or a graph a figure.
-    """
+    """Return alow, amin and amax of jobs of these graphs and allowed types, seconds each."""
     distinct = {graph.name: graph for graph in graphs}
     probe = Trace.from_columns(
         np.zeros(len(graphs)),
@@ -249,8 +237,6 @@ def describe_graphs(
     >>> int(gs.traces.generating.describe_graphs(trace, cluster)["jobs"].sum())
     2
     """
-    import polars
-
     if trace.graph is None:
         raise ValueError(f"{trace.name}: the jobs have no graphs, see Trace.with_graphs")
     type_set = np.zeros(len(trace), np.int32) if trace.type_set is None else trace.type_set

@@ -56,27 +56,18 @@ DAY_S: Final = 86_400.0
 class Profile:
     """Parameters of a cluster's workload.
 
-    Attributes
-    ----------
-    source
-        Where the targets come from.
-    mean_s, median_s
-        Targets for the run time in seconds.
-    mean_gpus
-        Target for the mean number of whole GPUs.
-    widths
-        Relative frequency of each number of GPUs; tilted by a power of it to meet ``mean_gpus``.
-    statuses
-        Share of each outcome; the rest is ``"unknown"``. Empty: none is published.
-    floor_s, cap_s
-        Minimum and maximum run time, seconds.
-    tail_share, body_sigma, tail_sigma
-        Run times above the floor are a mixture of two lognormals: the share of the second, and
-        the standard deviations of their logarithms. Their medians are solved for.
-    num_users, num_queues
-        Users follow a Zipf distribution; each user submits to one queue.
-    jobs_per_group
-        Mean number of runs of a recurring job.
+    ``source``: where the targets come from.
+    ``mean_s``, ``median_s``: targets for the run time in seconds.
+    ``mean_gpus``: target for the mean number of whole GPUs.
+    ``widths``: relative frequency of each number of GPUs; tilted by a power of it to meet
+        ``mean_gpus``.
+    ``statuses``: share of each outcome; the rest is ``"unknown"``. Empty: none is published.
+    ``floor_s``, ``cap_s``: minimum and maximum run time, seconds.
+    ``tail_share``, ``body_sigma``, ``tail_sigma``: run times above the floor are a mixture of two
+        lognormals: the share of the second, and the standard deviations of their logarithms. Their
+        medians are solved for.
+    ``num_users``, ``num_queues``: users follow a Zipf distribution; each user submits to one queue.
+    ``jobs_per_group``: mean number of runs of a recurring job.
     """
 
     source: str
@@ -254,10 +245,7 @@ def width_counts(
 ) -> tuple[Int32, Int64]:
     """Return numbers of GPUs (at most ``widest``) and of jobs, which sum to ``num_jobs``.
 
-    Parameters
-    ----------
-    shares
-        From :func:`width_shares`; numbers of jobs are rounded by largest remainders.
+    ``shares``: from :func:`width_shares`; numbers of jobs are rounded by largest remainders.
     """
     wanted = shares * num_jobs
     counts = np.floor(wanted).astype(np.int64)
@@ -533,10 +521,7 @@ def _order_of_arrival(
 ) -> UInt32:
     """Return an order of arrival in which the runs of one group lie around one date.
 
-    Parameters
-    ----------
-    spread
-        Maximum distance from the date, as a part of the whole span; at 1, anywhere.
+    ``spread``: maximum distance from the date, as a part of the whole span; at 1, anywhere.
     """
     date = random.random(num_groups)
     # The difference of two uniform numbers: triangular around the date, wrapped at the ends.

@@ -89,17 +89,8 @@ def choose_columns(
 
     Known names are those of every trace, :data:`INTERARRIVAL`, and ``extra``.
 
-    Parameters
-    ----------
-    of_file
-        Whether names may end in a unit, and :data:`START` and :data:`END` are known, too: they can
-        replace submit times and run times.
-
-    Raises
-    ------
-    ValueError
-        If the map has an unknown name on either side, two columns match one name, or a required
-        column is missing.
+    ``of_file``: whether names may end in a unit, and :data:`START` and :data:`END` are known, too:
+        they can replace submit times and run times.
     """
     chosen = dict(mapped or {})
     every = (*check.ALL, INTERARRIVAL, *((START, END) if of_file else ()), *extra)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gpusched.base.arrays import Bool, Int64
 from gpusched.base.field_checks import entries, is_missing
+from gpusched.base.libraries import polars
 from gpusched.base.rejects import Screen
 from gpusched.traces.checked_columns import check_length, numbers
 from gpusched.traces.intake.wall_clock import (
@@ -21,18 +22,9 @@ from gpusched.traces.intake.wall_clock import (
 )
 from gpusched.traces.job_columns import JOB_COLUMNS, NOT_A_TIME
 
-if TYPE_CHECKING:
-    import polars
-
 
 def dated(screen: Screen, submit_s: polars.Series, moments: Mapping[str, Any]) -> dict[str, Int64]:
-    """Convert submit times and other ``moments`` that are dates to ticks: ``submit_us`` ...
-
-    Raises
-    ------
-    ValueError
-        If lengths differ, or as :func:`ticks_of`.
-    """
+    """Convert submit times and other ``moments`` that are dates to ticks: ``submit_us`` ..."""
     read = {"submit_us": ticks_of(screen, "submit_s", "submit_s", submit_s)}
     for name, values in moments.items():
         dates = dates_in(name, values)
@@ -48,8 +40,6 @@ def since_1970(columns: Mapping[str, Any]) -> tuple[dict[str, polars.Series], tu
 
     Other times are converted only if submit times are.
     """
-    import polars
-
     found, said = {}, []
     for name, column in JOB_COLUMNS.items():
         if column.kind == "moment" and name in columns and dates_in(name, columns[name]) is None:
@@ -65,11 +55,6 @@ def dates_in(column: str, values: Any) -> polars.Series | None:
     """Return a column as Polars dates; None if it does not hold dates.
 
     Accepts dates of Python, NumPy, pandas, Polars and Arrow, and ISO 8601 texts.
-
-    Raises
-    ------
-    ValueError
-        If dates with and without a zone are mixed, or one is beyond the years 1 to 9999.
     """
     dtype = getattr(values, "dtype", getattr(values, "type", None))
     if dtype is None or getattr(dtype, "kind", "O") in "OTU":
@@ -86,8 +71,6 @@ def dates_in(column: str, values: Any) -> polars.Series | None:
 
 def _of_frame(values: Any, dtype: Any) -> polars.Series | None:
     """Convert a column of Polars or Arrow, or of pandas on Arrow."""
-    import polars
-
     if type(dtype).__name__ == "ArrowDtype":
         values = values.array.__arrow_array__()
     series = polars.Series(values)
@@ -96,8 +79,6 @@ def _of_frame(values: Any, dtype: Any) -> polars.Series | None:
 
 def _of_numpy(column: str, values: Any, dtype: Any) -> polars.Series:
     """Convert datetime64 columns of NumPy or pandas."""
-    import polars
-
     zone = getattr(dtype, "tz", None)
     if type(dtype).__name__ == "ArrowDtype":
         return polars.Series(values.array.__arrow_array__())
@@ -125,8 +106,6 @@ def _of_objects(column: str, values: Any) -> polars.Series | None:
     first = _first(values)
     if not (isinstance(first, date) or (isinstance(first, str) and is_iso(first))):
         return None
-    import polars
-
     given = entries(f"column {column!r}", values, "dates")
     present = [value for value in given if not is_missing(value)]
     if isinstance(first, str):

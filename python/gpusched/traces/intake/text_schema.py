@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from gpusched.base.arrays import AnyArray
 from gpusched.base.delimited_text import Table, read_spaced, read_table
 from gpusched.base.labels import Labels
+from gpusched.base.libraries import polars
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.base.ticks import US_PER_S
@@ -20,9 +21,6 @@ from gpusched.traces.intake.column_choice import unused_note
 from gpusched.traces.intake.wall_clock import ticks_of
 from gpusched.traces.job_columns import JOB_COLUMNS, NOT_A_TIME
 from gpusched.traces.workload import Trace
-
-if TYPE_CHECKING:
-    import polars
 
 LOCAL_DATES: Final = "dates have no time zone and are read without one (option time_zone)"
 Kind = Literal["number", "flag", "time", "moment", "gap", "id", "label", "status", "types"]
@@ -36,37 +34,22 @@ _TICKS: Final = {
 class TextColumn(msgspec.Struct, frozen=True):
     """A column of a format.
 
-    Attributes
-    ----------
-    name, ours
-        Its name in the file, and in :meth:`gpusched.Trace.from_columns`.
-    kind
-        How it is read.
-    unit, parts
-        For numbers: factor to gpusched's unit (60 for minutes to seconds), and divisor (1000 for
-        thousandths).
-    is_required
-        Whether files of this format must have it.
-    only_with
-        Another column that must exist for this one to be read.
-    may_miss
-        Whether an empty number or time means "not given" instead of an error.
-    absent
-        For times: further texts for "not given", in lower case.
-    is_positive
-        For numbers: whether they must be positive.
-    least
-        Smaller numbers mean "not given".
-    is_of_job
-        For numbers: whether they are for the whole job and must be divided by its workers.
-    may_count
-        For times: whether they may be seconds since 1970.
-    states
-        For a status: map from the file's states; others are ``"unknown"``. None: no map.
-    within
-        For a status: a pattern whose first group is the state; default: the whole text.
-    is_part
-        Whether the trace column is derived from several columns including this one.
+    ``name``, ``ours``: its name in the file, and in :meth:`gpusched.Trace.from_columns`.
+    ``kind``: how it is read.
+    ``unit``, ``parts``: for numbers: factor to gpusched's unit (60 for minutes to seconds), and
+        divisor (1000 for thousandths).
+    ``is_required``: whether files of this format must have it.
+    ``only_with``: another column that must exist for this one to be read.
+    ``may_miss``: whether an empty number or time means "not given" instead of an error.
+    ``absent``: for times: further texts for "not given", in lower case.
+    ``is_positive``: for numbers: whether they must be positive.
+    ``least``: smaller numbers mean "not given".
+    ``is_of_job``: for numbers: whether they are for the whole job and must be divided by its
+        workers.
+    ``may_count``: for times: whether they may be seconds since 1970.
+    ``states``: for a status: map from the file's states; others are ``"unknown"``. None: no map.
+    ``within``: for a status: a pattern whose first group is the state; default: the whole text.
+    ``is_part``: whether the trace column is derived from several columns including this one.
     """
 
     name: str
@@ -98,29 +81,16 @@ class Span(msgspec.Struct, frozen=True):
 class ReadColumns:
     """The columns read from a table so far.
 
-    Parameters
-    ----------
-    screen
-        Checks the rows.
-    data
-        The table's columns by name, of text or typed; None: the input is not a table.
-    absent
-        A label that means "not given", in addition to the empty one.
-
-    Attributes
-    ----------
-    numeric, labels, ids, gpu_types
-        As for :func:`gpusched.traces.checked_columns.checked_jobs`.
-    values
-        Numbers and ticks by the file's names, including parts.
-    of_job
-        Which of the numbers are for the whole job.
-    has_dates
-        Whether submissions have dates.
-    how
-        Remark on the source, added to its name.
-    notes
-        Further remarks, a sentence each.
+    ``screen``: checks the rows.
+    ``data``: the table's columns by name, of text or typed; None: the input is not a table.
+    ``absent``: a label that means "not given", in addition to the empty one.
+    ``numeric``, ``labels``, ``ids``, ``gpu_types``: as for
+        :func:`gpusched.traces.checked_columns.checked_jobs`.
+    ``values``: numbers and ticks by the file's names, including parts.
+    ``of_job``: which of the numbers are for the whole job.
+    ``has_dates``: whether submissions have dates.
+    ``how``: remark on the source, added to its name.
+    ``notes``: further remarks, a sentence each.
     """
 
     def __init__(
@@ -139,13 +109,7 @@ class ReadColumns:
         self.notes: tuple[str, ...] = ()
 
     def take(self, column: TextColumn) -> None:
-        """Read one column.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If it cannot be read at all; bad rows go to the screen.
-        """
+        """Read one column."""
         ours, values = column.ours, self.data[column.name]
         if column.kind in ("time", "moment"):
             self._take_moments(column, values)
@@ -255,27 +219,16 @@ Step = Callable[[ReadColumns], None]
 class TextSchema(msgspec.Struct, frozen=True):
     """The columns of a text format, in any order in the file unless its header is exact.
 
-    Attributes
-    ----------
-    columns
-        Columns to read; the first bad one gives the reason for a rejected row.
-    spans
-        Trace columns that are the time between two of them.
-    header
-        All names in file order, if files of this format have exactly these.
-    has_no_header
-        Whether the first line is already a row, unless it equals the header.
-    names
-        Required names, in the order in which missing ones are reported; default: those of the
-        required columns.
-    marks
-        Further names that identify the format but are not read.
-    separator
-        Text between the fields of a row.
-    comment
-        Start of comment lines, in files without a header and with blanks between fields.
-    absent
-        Text for "not given" in every column.
+    ``columns``: columns to read; the first bad one gives the reason for a rejected row.
+    ``spans``: trace columns that are the time between two of them.
+    ``header``: all names in file order, if files of this format have exactly these.
+    ``has_no_header``: whether the first line is already a row, unless it equals the header.
+    ``names``: required names, in the order in which missing ones are reported; default: those of
+        the required columns.
+    ``marks``: further names that identify the format but are not read.
+    ``separator``: text between the fields of a row.
+    ``comment``: start of comment lines, in files without a header and with blanks between fields.
+    ``absent``: text for "not given" in every column.
     """
 
     columns: tuple[TextColumn, ...]
@@ -303,15 +256,7 @@ class TextSchema(msgspec.Struct, frozen=True):
     def columns_of(self, source: Source, *, judge: Step | None = None) -> ReadColumns:
         """Read the declared columns that a file has.
 
-        Parameters
-        ----------
-        judge
-            Step before reading; columns that it reads are not read again.
-
-        Raises
-        ------
-        ValueError
-            If a column is missing, there is no row, or a row has too few or too many fields.
+        ``judge``: step before reading; columns that it reads are not read again.
         """
         table = self._table(source)
         read = ReadColumns(table.screen(), table.columns, self.absent)
@@ -335,19 +280,9 @@ class TextSchema(msgspec.Struct, frozen=True):
     ) -> Trace:
         """Read a file as this schema declares it.
 
-        Parameters
-        ----------
-        judge, derive
-            Steps before and after reading the columns.
-        epoch
-            Time of second 0, if the file states it elsewhere.
-        name
-            Name of the trace; default: that of the file.
-
-        Raises
-        ------
-        ValueError
-            As :func:`gpusched.read_trace`.
+        ``judge``, ``derive``: steps before and after reading the columns.
+        ``epoch``: time of second 0, if the file states it elsewhere.
+        ``name``: name of the trace; default: that of the file.
         """
         read = self.columns_of(source, judge=judge)
         if derive is not None:

@@ -7,17 +7,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from gpusched.base.arrays import Int64
+from gpusched.base.libraries import polars
 from gpusched.base.rejects import Screen
 from gpusched.base.suggest import HintedError
 from gpusched.base.ticks import US_PER_S
-
-if TYPE_CHECKING:
-    import polars
 
 UNIX_EPOCH: Final = datetime(1970, 1, 1)
 """Origin of naive times, which are counted without a zone."""
@@ -47,27 +45,15 @@ _AWARE: Final = ("%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%d %H:%M%#z")
 class LocalZone:
     """The zone for times without one.
 
-    Attributes
-    ----------
-    is_used
-        Whether there were such times.
-    num_twice
-        How many were ambiguous (the hour repeated when summer time ends).
+    ``is_used``: whether there were such times.
+    ``num_twice``: how many were ambiguous (the hour repeated when summer time ends).
     """
 
     def __init__(self, name: str) -> None:
         self.name, self.is_used, self.num_twice = name, False, 0
 
     def in_utc(self, times: polars.Series) -> polars.Series:
-        """Return times of this zone in UTC; null for times skipped by its clocks.
-
-        Raises
-        ------
-        ValueError
-            If no zone has this name.
-        """
-        import polars
-
+        """Return times of this zone in UTC; null for times skipped by its clocks."""
         try:
             first, second = (
                 times.dt.replace_time_zone(self.name, ambiguous=which, non_existent="null")
@@ -95,13 +81,7 @@ _LOCAL: Final[ContextVar[LocalZone | None]] = ContextVar("local_zone", default=N
 
 @contextmanager
 def local_zone(name: str | None) -> Iterator[LocalZone | None]:
-    """Interpret times without a zone in this zone within the context.
-
-    Raises
-    ------
-    TypeError
-        If the name is not a text.
-    """
+    """Interpret times without a zone in this zone within the context."""
     if name is not None and not isinstance(name, str):
         raise TypeError(f"time_zone: {name!r} must be a name such as Europe/Berlin")
     zone = None if name is None else LocalZone(name)
@@ -119,8 +99,6 @@ def is_iso(text: str) -> bool:
 
 def first_text(values: polars.Series) -> str:
     """Return the first non-empty text of a column, stripped."""
-    import polars
-
     if values.dtype == polars.String:
         for begin in range(0, len(values), _BATCH):
             texts = values[begin : begin + _BATCH].str.strip_chars().to_list()
@@ -131,21 +109,11 @@ def first_text(values: polars.Series) -> str:
 
 def is_wall_clock(values: polars.Series) -> bool:
     """Whether a column holds dates, judged by its type or its first text."""
-    import polars
-
     return values.dtype in (polars.Date, polars.Datetime) or is_iso(first_text(values))
 
 
 def date_order(source: str, columns: Mapping[str, polars.Series], asked: str | None) -> str | None:
-    """Return the order of day and month in dates that end in the year; None without such dates.
-
-    Raises
-    ------
-    ValueError
-        If no date in the file shows it and ``asked`` is None, or ``asked`` is invalid.
-    """
-    import polars
-
+    """Return the order of day and month in dates that end in the year; None without such dates."""
     if asked is not None and asked not in ORDERS:
         raise ValueError(f"date_order: {asked!r} must be one of {', '.join(ORDERS)}")
     dates = {
@@ -186,13 +154,8 @@ def plain_dates(values: polars.Series, order: str | None, unit: float) -> tuple[
     Numbers in the years 2001 to 2096 are read as seconds, milliseconds or microseconds since 1970;
     0 and -1 among them are unknown times. Eight digits may be a date.
 
-    Parameters
-    ----------
-    unit
-        Seconds per unit of the numbers; 0 if they do not count from 1970.
+    ``unit``: seconds per unit of the numbers; 0 if they do not count from 1970.
     """
-    import polars
-
     first = first_text(values)
     if is_iso(first):
         return values, "dates"
@@ -236,27 +199,12 @@ def ticks_of(
     Naive times are counted without a zone, aware ones in UTC; ``screen.is_aware`` records which. A
     bare date is its midnight, and a final ``" UTC"`` means ``Z``.
 
-    Parameters
-    ----------
-    column, label
-        gpusched's name of the column, and the file's.
-    missing
-        Value for empty entries; None: they are errors.
-    may_count
-        Whether texts may be seconds since 1970 (then in UTC).
+    int64; rows that failed hold 0.
 
-    Returns
-    -------
-    numpy.ndarray
-        int64; rows that failed hold 0.
-
-    Raises
-    ------
-    ValueError
-        If naive and aware times are mixed in one column, or in two of the same input.
+    ``column``, ``label``: gpusched's name of the column, and the file's.
+    ``missing``: value for empty entries; None: they are errors.
+    ``may_count``: whether texts may be seconds since 1970 (then in UTC).
     """
-    import polars
-
     screen.show(column, label, values)
     if values.dtype == polars.String:
         text = values.str.strip_chars()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from codecs import BOM_UTF8
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
@@ -13,6 +11,7 @@ from gpusched.base.source import Source
 from gpusched.online.cluster_state import ClusterState
 from gpusched.online.states.state_formats import StateFormat, register_state_format
 from gpusched.online.states.state_schema import StateFile, state_of
+from gpusched.traces.format_registry import excerpt_files
 
 LAST = 1_000
 
@@ -25,21 +24,6 @@ def read(sources: Sequence[Source]) -> ClusterState:
     return state_of(msgspec.json.decode(data, type=StateFile, strict=True))
 
 
-def _excerpt() -> dict[str, bytes]:
-    held = [{"server": 1, "gpus": list(range(8))}]
-    document: dict[str, Any] = {
-        "now_s": 1800,
-        "cluster": {"servers": [{"count": 2, "gpus": 8}]},
-        "server_names": ["gpu01", "gpu02"],
-        "jobs": [
-            {"id": "a", "submit_s": 0, "gpus": 8, "service_s": 3600, "start_s": 0, "held": held},
-            {"id": "b", "submit_s": 10, "gpus": 16, "service_s": 60},
-            {"id": "c", "submit_s": 20, "gpus": 4, "service_s": 60},
-        ],
-    }
-    return {"state.json": json.dumps(document, indent=1).encode()}
-
-
 register_state_format(
     StateFormat(
         name="gpusched",
@@ -48,7 +32,7 @@ register_state_format(
         detection="one file that no other format recognises",
         recognises=lambda sources: len(sources) == 1,
         read=read,
-        excerpt=_excerpt,
+        excerpt=excerpt_files(__file__, "state.json"),
         rank=LAST,
     )
 )

@@ -6,7 +6,6 @@ each flavor gets as many servers as its quotas need.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,6 +23,7 @@ from gpusched.model.cluster import MAX_GPUS_PER_SERVER, MAX_SERVERS
 from gpusched.online.cluster_state import ClusterState, no_jobs
 from gpusched.online.states.server_room import RoomServer, settle
 from gpusched.online.states.state_formats import StateFormat, register_state_format
+from gpusched.traces.format_registry import excerpt_files
 from gpusched.traces.kube_objects import (
     HOSTNAME,
     KUEUE,
@@ -55,14 +55,9 @@ _KINDS: Final = {
 class ClusterQueue:
     """A ClusterQueue and its quotas.
 
-    Attributes
-    ----------
-    name
-        Its name.
-    quotas
-        GPUs by type, in the order in which it tries their flavors.
-    is_stopped
-        Whether it admits no workloads.
+    ``name``: its name.
+    ``quotas``: GPUs by type, in the order in which it tries their flavors.
+    ``is_stopped``: whether it admits no workloads.
     """
 
     name: str
@@ -77,18 +72,12 @@ class Queues:
     The GPU type of a flavor is its name, or if quotas cover several of its resources, one type for
     each: ``a100/nvidia.com/gpu``.
 
-    Attributes
-    ----------
-    clusters
-        The ClusterQueues by name.
-    local
-        By key of a LocalQueue: its ClusterQueue, and whether it is stopped.
-    labels
-        The server labels of each flavor.
-    levels
-        For flavors with a topology: the labels of its domains, from the outermost to the innermost.
-    covered
-        The GPU resources of each flavor that quotas cover.
+    ``clusters``: the ClusterQueues by name.
+    ``local``: by key of a LocalQueue: its ClusterQueue, and whether it is stopped.
+    ``labels``: the server labels of each flavor.
+    ``levels``: for flavors with a topology: the labels of its domains, from the outermost to the
+        innermost.
+    ``covered``: the GPU resources of each flavor that quotas cover.
     """
 
     clusters: dict[str, ClusterQueue] = field(default_factory=dict)
@@ -137,13 +126,7 @@ class Queues:
 
 
 def queues_of(objects: Sequence[KubeObject], is_gpu: Callable[[str], bool]) -> Queues:
-    """Read queues and flavors.
-
-    Raises
-    ------
-    ValueError
-        If a GPU quota is not a whole number; the message names the object.
-    """
+    """Read queues and flavors."""
     found = Queues()
     quotas = {
         each.name: _quotas(each, is_gpu) for each in objects if each.kind == "ClusterQueue"
@@ -198,12 +181,8 @@ def _is_stopped(queue: KubeObject) -> bool:
 class Layout:
     """Servers, and the pods of admitted workloads on them.
 
-    Attributes
-    ----------
-    servers
-        All servers.
-    num_guessed
-        Number of workloads without known servers.
+    ``servers``: all servers.
+    ``num_guessed``: number of workloads without known servers.
     """
 
     def __init__(self) -> None:
@@ -249,11 +228,6 @@ class Layout:
 
         Pods without servers go to free GPUs, the largest first. Flavors that then have too few GPUs
         (quotas may have been lowered) get one more server if they ``may_grow``.
-
-        Raises
-        ------
-        ValueError
-            If more GPUs are held than exist.
         """
         told: list[tuple[int | None, Workload, Pods]] = []
         rest: list[tuple[int | None, Workload, Pods]] = []
@@ -297,13 +271,7 @@ class Layout:
 
 
 def of_quotas(queues: Queues, workloads: Sequence[Workload], gpus_per_server: int) -> Layout:
-    """Return servers for the quotas of each flavor, with names that workloads use.
-
-    Raises
-    ------
-    ValueError
-        If a quota needs more servers than a cluster may have.
-    """
+    """Return servers for the quotas of each flavor, with names that workloads use."""
     layout = Layout()
     quotas: dict[str, int] = {}
     for queue in queues.clusters.values():
@@ -337,13 +305,7 @@ def of_quotas(queues: Queues, workloads: Sequence[Workload], gpus_per_server: in
 def of_nodes(
     nodes: Sequence[KubeObject], queues: Queues, is_gpu: Callable[[str], bool]
 ) -> tuple[Layout, list[str]]:
-    """Return the servers of the Nodes, and the names of those without a flavor.
-
-    Raises
-    ------
-    ValueError
-        If a number of GPUs cannot be read, or two servers have one name.
-    """
+    """Return the servers of the Nodes, and the names of those without a flavor."""
     layout, unknown = Layout(), []
     types = {name for queue in queues.clusters.values() for name in queue.quotas}
     for each in nodes:
@@ -354,7 +316,11 @@ def of_nodes(
         labels = each.at("metadata", "labels") or {}
         if amounts and layout.has(each.name):
             raise ValueError(f"{each}: two servers have this name")
-        takes_jobs = at(each.at("spec"), "unschedulable") is not True and _is_ready(each)
+        takes_jobs = at(each.at("spec"), "unschedulable") is not True and all(
+            has.get("status") == "True"
+            for has in items_of(each.at("status", "conditions"))
+            if has.get("type") == "Ready"
+        )
         for resource, gpus in amounts.items():
             flavor = queues.flavor_of(labels, resource, types)
             if flavor is None:
@@ -372,11 +338,6 @@ def _domains(labels: object, levels: Sequence[str]) -> tuple[str, ...]:
     return tuple(str(name) for name in takewhile(lambda name: isinstance(name, str), named))
 
 
-def _is_ready(server: KubeObject) -> bool:
-    conditions = items_of(server.at("status", "conditions"))
-    return all(each.get("status") == "True" for each in conditions if each.get("type") == "Ready")
-
-
 def read(
     sources: Sequence[Source],
     *,
@@ -388,19 +349,12 @@ def read(
 ) -> ClusterState:
     """Read workloads, queues, flavors and, if present, servers.
 
-    Parameters
-    ----------
-    now
-        Seconds since 1970; default: the last time in the files.
-    unlimited_s
-        Maximum run time for workloads without one.
-    queue
-        Only the workloads and quotas of this ClusterQueue; default: all together.
-    resource
-        Resource name of GPUs, such as ``"nvidia.com/gpu"``; default: all that end in ``/gpu``, and
-        MIG instances, such as ``nvidia.com/mig-1g.5gb``.
-    gpus_per_server
-        GPUs of each server if servers are derived from quotas.
+    ``now``: seconds since 1970; default: the last time in the files.
+    ``unlimited_s``: maximum run time for workloads without one.
+    ``queue``: only the workloads and quotas of this ClusterQueue; default: all together.
+    ``resource``: resource name of GPUs, such as ``"nvidia.com/gpu"``; default: all that end in
+        ``/gpu``, and MIG instances, such as ``nvidia.com/mig-1g.5gb``.
+    ``gpus_per_server``: GPUs of each server if servers are derived from quotas.
     """
     check_integer("gpus_per_server", gpus_per_server, 1, MAX_GPUS_PER_SERVER)
     check_integer("unlimited_s", unlimited_s, 1, 10 * YEAR_S)
@@ -493,7 +447,12 @@ def _workloads(
             workload = workload_of(each, is_gpu)
             if workload.reason or workload.end_s == workload.end_s:
                 raise Unfit("has finished")
-            workload = _with_types(workload, queues)
+            # The flavors of its pods are replaced by GPU types.
+            pods = (
+                replace(pod, flavor=queues.type_of(pod.flavor, pod.resource))
+                for pod in workload.pods
+            )
+            workload = replace(workload, pods=tuple(pods))
             if workload.pods and workload.queue not in queues.clusters:
                 others.append(workload)
                 raise Unfit("is admitted by another ClusterQueue")
@@ -509,14 +468,6 @@ def _workloads(
         kept.append(replace(workload, queue=of_queue))
         flavors.append(allowed)
     return kept, flavors, others, Rejects().plus(left_out)
-
-
-def _with_types(workload: Workload, queues: Queues) -> Workload:
-    """Replace the flavors of its pods by GPU types."""
-    pods = (
-        replace(each, flavor=queues.type_of(each.flavor, each.resource)) for each in workload.pods
-    )
-    return replace(workload, pods=tuple(pods))
 
 
 def _with_fewer_pods(
@@ -610,50 +561,6 @@ def _recognises(sources: Sequence[Source]) -> bool:
     return any(KUEUE.encode() in source.data[:_HEAD_BYTES] for source in sources)
 
 
-def _excerpt() -> dict[str, bytes]:
-    def thing(kind: str, name: str, spec: dict[str, Any], **given: Any) -> dict[str, Any]:
-        at = {"name": name, "creationTimestamp": "2026-03-02T09:00:00Z"}
-        if kind in ("Workload", "LocalQueue"):
-            at["namespace"] = "vision"
-        return {
-            "apiVersion": f"{KUEUE}/v1beta2", "kind": kind, "metadata": at, "spec": spec, **given
-        }  # fmt: skip
-
-    def workload(name: str, pods: int, gpus: int, **given: Any) -> dict[str, Any]:
-        container = {"name": "train", "resources": {"requests": {"nvidia.com/gpu": str(gpus)}}}
-        sets = [{"name": "main", "count": pods, "template": {"spec": {"containers": [container]}}}]
-        limit = {"maximumExecutionTimeSeconds": 7200}
-        return thing("Workload", name, {"queueName": "users", "podSets": sets, **limit}, **given)
-
-    slices = [
-        {"domainCount": 2, "valuesPerLevel": [{"prefix": "gpu0", "roots": ["1", "2"]}],
-         "podCounts": [2, 1]}
-    ]  # fmt: skip
-    assigned = {
-        "name": "main", "count": 3, "flavors": {"nvidia.com/gpu": "a100"},
-        "resourceUsage": {"nvidia.com/gpu": "12"},
-        "topologyAssignment": {"levels": ["kubernetes.io/hostname"], "slices": slices},
-    }  # fmt: skip
-    admitted = {
-        "admission": {"clusterQueue": "research", "podSetAssignments": [assigned]},
-        "conditions": [
-            {"type": "Admitted", "status": "True", "lastTransitionTime": "2026-03-02T09:01:00Z"}
-        ],
-    }
-    quota = {"name": "a100", "resources": [{"name": "nvidia.com/gpu", "nominalQuota": 24}]}
-    group = {"coveredResources": ["nvidia.com/gpu"], "flavors": [quota]}
-    items = [
-        thing("Topology", "racks", {"levels": [{"nodeLabel": "kubernetes.io/hostname"}]}),
-        thing("ResourceFlavor", "a100", {"nodeLabels": {"gpu": "a100"}, "topologyName": "racks"}),
-        thing("ClusterQueue", "research", {"resourceGroups": [group]}),
-        thing("LocalQueue", "users", {"clusterQueue": "research"}),
-        workload("first", 3, 4, status=admitted),
-        workload("second", 1, 8),
-        workload("third", 2, 8),
-    ]
-    return {"kueue.json": json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode()}
-
-
 register_state_format(
     StateFormat(
         name="kueue",
@@ -662,7 +569,7 @@ register_state_format(
         detection="a file that names `kueue.x-k8s.io`",
         recognises=_recognises,
         read=read,
-        excerpt=_excerpt,
+        excerpt=excerpt_files(__file__, "kueue.json"),
         options=("now", "unlimited_s", "queue", "resource", "gpus_per_server"),
     )
 )

@@ -7,7 +7,6 @@ part of the cluster but out of use, so jobs that need them wait.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +28,7 @@ from gpusched.online.states.state_formats import StateFormat, register_state_for
 from gpusched.traces import slurm_values as slurm
 from gpusched.traces import text_columns as parse
 from gpusched.traces.dependencies import parsed
+from gpusched.traces.format_registry import excerpt_files
 from gpusched.traces.formats import slurm_nodes, squeue
 from gpusched.traces.formats.slurm_nodes import SlurmServer
 from gpusched.traces.formats.squeue import QueuedJob
@@ -62,15 +62,10 @@ def read(
 ) -> ClusterState:
     """Read output of squeue and sinfo.
 
-    Parameters
-    ----------
-    now
-        Seconds since 1970; default: as in the trace format ``squeue``.
-    unlimited_s
-        Time limit for jobs without one.
-    partition
-        Only the jobs and servers of this partition. Default: all, as if each job may run on every
-        server.
+    ``now``: seconds since 1970; default: as in the trace format ``squeue``.
+    ``unlimited_s``: time limit for jobs without one.
+    ``partition``: only the jobs and servers of this partition. Default: all, as if each job may run
+        on every server.
     """
     queue, nodes, others = _sorted(sources)
     known = slurm_nodes.servers_of(nodes)
@@ -403,13 +398,7 @@ class Place(NamedTuple):
 
 
 def places_of(job: Mapping[str, Any], gpus: int, types: tuple[str, ...] = ()) -> list[Place]:
-    """Return the servers of a job with so many GPUs of some types, and its GPUs on each.
-
-    Raises
-    ------
-    ValueError
-        If the servers, or the GPUs on each, cannot be read.
-    """
+    """Return the servers of a job with so many GPUs of some types, and its GPUs on each."""
     servers = _servers_of(job)
     details = job.get("gres_detail")
     if isinstance(details, list) and len(details) == len(servers):
@@ -476,45 +465,6 @@ def _recognises(sources: Sequence[Source]) -> bool:
     return any(squeue.recognises(each) or slurm_nodes.recognises(each) for each in sources)
 
 
-def _excerpt() -> dict[str, bytes]:
-    def wrapped(number: int) -> dict[str, Any]:
-        return {"set": True, "infinite": False, "number": number}
-
-    def job(name: int, submit: int, gpus: int, **given: Any) -> dict[str, Any]:
-        return {
-            "job_id": name, "user_name": "ann", "partition": "gpu", "account": "vision",
-            "submit_time": wrapped(submit), "start_time": wrapped(0), "end_time": wrapped(0),
-            "time_limit": wrapped(120), "state_reason": "Resources", "job_state": ["PENDING"],
-            "tres_req_str": f"cpu=16,mem=128G,node=1,billing=16,gres/gpu={gpus}",
-            "tres_alloc_str": "", "gres_detail": [], "nodes": "", **given,
-        }  # fmt: skip
-
-    first = job(
-        41, 1_714_550_000, 6, job_state=["RUNNING"], state_reason="None", nodes="gpu[01-02]",
-        start_time=wrapped(1_714_550_060),
-        gres_detail=["gpu:a100:4(IDX:0-3)", "gpu:a100:2(IDX:5,7)"],
-        tres_alloc_str="cpu=16,mem=128G,node=2,billing=16,gres/gpu=6,gres/gpu:a100=6",
-    )  # fmt: skip
-    queue = {
-        "jobs": [first, job(42, 1_714_550_100, 8), job(43, 1_714_550_120, 4)],
-        "last_update": wrapped(1_714_550_160),
-    }
-    servers = [
-        {
-            "name": f"gpu0{number}", "state": [state], "gres": "gpu:a100:8(S:0-1)", "cpus": 128,
-            "real_memory": 1_048_576, "partitions": ["gpu"], "gres_used": used,
-        }
-        for number, state, used in (
-            (1, "MIXED", "gpu:a100:4(IDX:0-3)"), (2, "MIXED", "gpu:a100:2(IDX:5,7)"),
-            (3, "DRAIN", "gpu:a100:0(IDX:N/A)"),
-        )
-    ]  # fmt: skip
-    return {
-        "squeue.json": json.dumps(queue, indent=1).encode(),
-        "sinfo.json": json.dumps({"nodes": servers}, indent=1).encode(),
-    }
-
-
 register_state_format(
     StateFormat(
         name="slurm",
@@ -523,7 +473,7 @@ register_state_format(
         detection="a JSON object with `jobs` that have a `job_state`, or with `nodes` or `sinfo`",
         recognises=_recognises,
         read=read,
-        excerpt=_excerpt,
+        excerpt=excerpt_files(__file__, "squeue.json", "sinfo.json"),
         options=("now", "unlimited_s", "partition"),
     )
 )
