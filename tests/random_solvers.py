@@ -23,7 +23,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 import gpusched as gs
 from gpusched import _core
@@ -68,6 +67,8 @@ def must_name(mistake: ValueError, *words: str) -> None:
 
 
 def optimum(cost: Any) -> float | None:
+    from scipy.optimize import linear_sum_assignment
+
     try:
         return float(cost[linear_sum_assignment(cost)].sum())
     except ValueError:

@@ -13,7 +13,6 @@ import math
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from scipy import optimize, sparse
 
 from gpusched.online.deadline_plan import DeadlineJob, plan_deadlines
 from tests.theorems.theorem import Theorem
@@ -94,6 +93,8 @@ def alpha_of(instance: Instance) -> float:
 
 def optimum(instance: Instance) -> float:
     """Return the value of the best set of jobs, by HiGHS."""
+    from scipy import optimize, sparse
+
     jobs, types = instance.jobs, list(instance.gpus)
     last = max(round(job.deadline_s / SLOT_S) for job in jobs)
     rows: list[tuple[int, int, float]] = []

@@ -5,7 +5,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from scipy.stats import t as student
 
 import gpusched as gs
 
@@ -78,6 +77,8 @@ def test_a_lone_job_takes_the_time_of_the_closed_form(num_seeds, case, known_min
     assert expected == pytest.approx(known_min, abs=0.01)
     times = times_min(range(num_seeds), max(2 * expected, 10_000), **case)
     error = times.std(ddof=1) / math.sqrt(num_seeds)
+    from scipy.stats import t as student
+
     assert abs(times.mean() - expected) < student.ppf(0.9995, num_seeds - 1) * error
     assert error < 0.05 * expected
 

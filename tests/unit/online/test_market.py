@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from scipy.optimize import linear_sum_assignment
 
 import gpusched as gs
 from gpusched import _core
@@ -19,6 +18,7 @@ from gpusched.online.market import place_jobs
 from gpusched_papers.matching import draw_classes
 from gpusched_papers.matching import drawn as draw
 from tests.each import each
+from tests.random_solvers import optimum
 
 OFF: dict[str, Any] = {"enumerate_up_to": 0}
 
@@ -74,7 +74,7 @@ def test_all_clearings_find_the_value_of_scipy():
             samples=np.ones(3),
         )
         places = np.repeat(rates, category, axis=0)
-        best = places[linear_sum_assignment(places, maximize=True)].sum()
+        best = -optimum(-places)
         for clearing in ("transportation", "jonker-volgenant", "auction"):
             options = {"clearing": clearing, "valuation": "raw", "polish": False, "guard": 0.0}
             found = _testing.clear_category(core, category, options)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from bench.interval_coverage import SYNTHETIC, coverage, real_kinds, recommended, table
 from gpusched.studies import (
@@ -68,11 +67,15 @@ def test_an_estimate_is_that_of_the_cases(found, expected):
 
 @pytest.mark.parametrize("columns", [(SRTF, SKIP), (LAS, SKIP), (SRTF, LAS), (AFTER, BEFORE)])
 def test_p_is_that_of_scipy_where_there_are_no_ties(columns):
+    from scipy import stats
+
     logs = np.log(columns[0]) - np.log(columns[1])
     assert ratio(*columns).p == pytest.approx(stats.wilcoxon(logs, method="exact").pvalue)
 
 
 def test_p_of_many_values_is_that_of_scipy_s_normal_law():
+    from scipy import stats
+
     expected = stats.wilcoxon(np.log(MANY), method="asymptotic", correction=True)
     assert ratio(MANY, np.ones(60)).p == pytest.approx(expected.pvalue)
 
