@@ -18,6 +18,7 @@ import pytest
 
 import gpusched as gs
 from tests.architecture.sources import MODULES
+from tests.each import each
 
 # In a process of its own: what is imported here stays for all other tests.
 SCRIPT = """
@@ -59,7 +60,7 @@ def test_only_public_packages_load_their_names_on_first_use() -> None:
     assert lazy | {"prediction"} == {"", "traces.generating", *gs._SUBMODULES}
 
 
-@pytest.mark.parametrize("package", [*PACKAGES, gs.plot], ids=lambda p: p.__name__)
+@each("package", [*PACKAGES, gs.plot])
 def test_every_name_of_a_public_package_is_there_and_documented(package: ModuleType) -> None:
     assert package.__all__ == sorted(package.__all__)
     for name in package.__all__:

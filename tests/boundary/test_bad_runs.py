@@ -183,8 +183,8 @@ def test_the_longest_and_latest_jobs_are_scheduled_as_by_the_readable_engine(pol
         assert run_core(jobs, [(4, "gpu")], policy, placement, period) == expected
 
 
-@pytest.mark.parametrize("policy", ["conservative", "easy"])
-@pytest.mark.parametrize("placement", ["count", "first-fit"])
+@each("policy", ["conservative", "easy"])
+@each("placement", ["count", "first-fit"])
 def test_estimates_that_add_up_to_more_than_time_has_do_not_wrap(policy, placement):
     # 1,100 reservations one after the other end beyond 2^63 us, though all jobs are short.
     num_jobs = 1_100

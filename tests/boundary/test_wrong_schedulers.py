@@ -182,9 +182,7 @@ def test_a_pool_is_checked_as_well(gpus, pieces, message):
         gs.simulate(jobs, CLUSTER, policy=Wrong(start(1, 1, [])), placement="count")
 
 
-@pytest.mark.parametrize(
-    "arguments", [(-1, Allocation(1)), (2**32, Allocation(1)), (0.5, Allocation(1)), (0, None)]
-)
+@each("arguments", [(-1, Allocation(1)), (2**32, Allocation(1)), (0.5, Allocation(1)), (0, None)])
 def test_a_wrong_kind_of_argument_is_a_type_error(arguments):
     with pytest.raises(TypeError, match="incompatible function arguments"):
         gs.simulate(Wrong.jobs, CLUSTER, policy=Wrong(call("start", *arguments)))

@@ -9,6 +9,7 @@ import pytest
 import gpusched as gs
 from gpusched.base.wording import written
 from gpusched.results import breakdown
+from tests.each import each
 
 FOUR = ("--servers", 4)
 
@@ -18,7 +19,7 @@ def result(jobs_csv):
     return gs.simulate(gs.read_trace(jobs_csv), gs.Cluster.uniform(4, 8), policy="easy")
 
 
-@pytest.mark.parametrize("by", [*breakdown.GROUPINGS, "widths"])
+@each("by", [*breakdown.GROUPINGS, "widths"])
 def test_the_option_knows_the_groupings_of_results(gpusched, jobs_csv, by):
     made = gpusched("run", jobs_csv, "-p", "easy", *FOUR, "--by", by)
     assert ("--by: unknown" in made.stderr) is (by not in breakdown.GROUPINGS)

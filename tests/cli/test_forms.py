@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import json
 
-import pytest
+from tests.each import each
 
 JOBS = "JOBS"
 SMALL = (JOBS, "--servers", "4")
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         ("run", *SMALL, "-p", "fifo"),
@@ -26,7 +26,6 @@ SMALL = (JOBS, "--servers", "4")
         ("policies",),
         ("metrics",),
     ],
-    ids=" ".join,
 )
 def test_the_tables_of_a_command_stand_alone(gpusched, jobs_csv, command):
     asked = [jobs_csv if word == JOBS else word for word in command]

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 import gpusched as gs
 from tests.each import each
 from tests.unit.studies.site_logs import jobs, with_waits
@@ -238,7 +236,7 @@ def test_the_traceback_of_a_mistake_can_be_asked_for(gpusched, monkeypatch):
     assert isinstance(gpusched("compare", "-p", "srft").exception, ValueError)
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "",
@@ -260,7 +258,7 @@ def test_help_fits_a_terminal_and_goes_to_stdout(gpusched, command):
     assert "\\[" not in result.stdout
 
 
-@pytest.mark.parametrize("command", ["compare", "run", "size", "policies", "trace convert"])
+@each("command", ["compare", "run", "size", "policies", "trace convert"])
 def test_help_shows_examples(gpusched, command):
     _, _, examples = gpusched(*command.split(), "--help").stdout.partition("Example")
     assert f"gpusched {command}" in examples

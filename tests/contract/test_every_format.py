@@ -19,6 +19,7 @@ from gpusched.traces.format_registry import (
     trace_formats,
 )
 from gpusched.traces.writers import write_trace
+from tests.each import each
 
 FORMATS = trace_formats()
 WRITTEN = sorted(name for name, known in FORMATS.items() if known.write is not None)
@@ -116,7 +117,7 @@ def test_the_command_lists_them():
     assert all(name in shown for name in FORMATS)
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "value", "message"),
     [
         ("name", "swf", "format: the name 'swf' is taken"),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 import gpusched as gs
 from tests.contract.runs import CLUSTER, NETWORKED, NETWORKED_CLUSTER, POOLED, TYPED, URGENT
+from tests.each import each
 from tests.golden import workload as golden
 
 POLICIES, PLACEMENTS = list(gs.policies()), list(gs.placements())
@@ -24,19 +23,19 @@ def check(policy: str, placement: str = "consolidated", **options: Any) -> None:
     gs.testing.check_policy(policy, placement=placement, laws=LAWS, **options)
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@each("policy", POLICIES)
 def test_every_policy(policy):
     check(policy)
 
 
-@pytest.mark.parametrize("placement", PLACEMENTS)
-@pytest.mark.parametrize("policy", ["fifo", "srtf", "easy"])
+@each("placement", PLACEMENTS)
+@each("policy", ["fifo", "srtf", "easy"])
 def test_every_placement(policy, placement):
     check(policy, placement)
 
 
-@pytest.mark.parametrize("contention", gs.contentions())
-@pytest.mark.parametrize("speed", SPEEDS)
+@each("contention", gs.contentions())
+@each("speed", SPEEDS)
 def test_every_speed_and_contention(speed, contention):
     gs.testing.check_speed(
         speed,
@@ -48,6 +47,6 @@ def test_every_speed_and_contention(speed, contention):
     )
 
 
-@pytest.mark.parametrize("policy", ["dancer", "elasticflow", "chronus", "optimus", "matching"])
+@each("policy", ["dancer", "elasticflow", "chronus", "optimus", "matching"])
 def test_elastic_policies_with_links(policy):
     check(policy, speed="table", on=(URGENT, NETWORKED_CLUSTER))

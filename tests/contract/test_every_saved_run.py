@@ -9,6 +9,7 @@ import pytest
 
 from gpusched.base.run_warning import unwarned
 from tests.campaigns.saved_runs import Case, cases, resumed, saved
+from tests.each import each
 
 CASES = cases()
 
@@ -26,7 +27,7 @@ def digests(tmp_path_factory):
     return {case: (found[str(path)], digest) for path, (case, digest) in expected.items()}
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(str(part) for part in case))
+@each("case", CASES)
 def test_every_name(case, digests):
     found, expected = digests[case]
     assert found == expected

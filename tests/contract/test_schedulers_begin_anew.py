@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import gpusched as gs
 from gpusched import _core
 from gpusched.base.run_warning import unwarned
+from tests.each import each
 from tests.examples import number_of
 from tests.parity.typed_profiles import TYPES, typed_profiles
 
@@ -37,8 +37,8 @@ def crowd(seed: int, jobs: int) -> gs.Trace:
     )
 
 
-@pytest.mark.parametrize("name", NATIVE)
-@pytest.mark.parametrize("speed", ["fixed", "table"])
+@each("name", NATIVE)
+@each("speed", ["fixed", "table"])
 def test_a_scheduler_that_has_run_runs_as_a_new_one(name, speed):
     class Kept(_core._testing.TimedScheduler):
         def __init__(self) -> None:

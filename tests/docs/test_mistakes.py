@@ -38,7 +38,7 @@ def test_the_command_answers_in_one_line_that_names_it(arguments, named):
     assert printed == ""
 
 
-@pytest.mark.parametrize(("expression", "named"), EXPRESSIONS)
+@each(("expression", "named"), EXPRESSIONS)
 def test_the_error_is_of_a_user_and_names_it(expression, named, names):
     error = mistakes.said_by_python(expression, names)
     kinds = (ValueError, TypeError, OSError, AttributeError, LookupError)

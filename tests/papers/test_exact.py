@@ -116,7 +116,7 @@ def least_by_events(problem: exact.Instance) -> float:
     return float(best)
 
 
-@pytest.mark.parametrize("seed", [1, 4, 7, 97])
+@each("seed", [1, 4, 7, 97])
 def test_two_jobs_take_what_every_list_of_phases_at_best_takes(seed):
     problem = problem_of(*draw(seed, 2))
     assert exact.solve(problem).makespan_s == pytest.approx(least_by_phases(problem), rel=1e-5)
@@ -149,7 +149,7 @@ def test_rings_run_one_after_the_other_where_sharing_a_link_costs_more(degradati
     assert (overlap_s > 1.0) == (degradation == 0.0)
 
 
-@pytest.mark.parametrize("seed", [2, 97, 136, 144])
+@each("seed", [2, 97, 136, 144])
 def test_the_core_replays_the_plan_in_the_same_time(seed):
     trace, cluster = draw(seed, 3)
     solution = exact.solve(problem_of(trace, cluster))

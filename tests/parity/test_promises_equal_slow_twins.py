@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import gpusched as gs
 from tests.each import each
@@ -63,8 +62,8 @@ def test_a_crowd_is_promised_what_it_is_promised_when_all_is_planned_anew(policy
         assert min(promised) > 5
 
 
-@pytest.mark.parametrize("restart_s", [0.0, 4.0])
-@pytest.mark.parametrize("policy", ["elasticflow:slot_s=20", "chronus:lease_s=20"])
+@each("restart_s", [0.0, 4.0])
+@each("policy", ["elasticflow:slot_s=20", "chronus:lease_s=20"])
 def test_many_arrivals_at_one_instant_on_several_types_are_promised_alike(policy, restart_s):
     for seed in range(4):
         trace = crowds(seed, 300, restart_s, bursts=1)

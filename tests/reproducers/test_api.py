@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
+from tests.each import each
 
 CLUSTER = gs.Cluster.uniform(1, 4)
 
@@ -17,7 +18,7 @@ def trace(**columns: Any) -> gs.Trace:
     return gs.Trace.from_columns(**given | columns)
 
 
-@pytest.mark.parametrize(
+@each(
     "call",
     [
         lambda masked: gs.online.assign(
@@ -29,7 +30,6 @@ def trace(**columns: Any) -> gs.Trace:
         lambda masked: trace().filter(np.ma.array([True] * 3, mask=[0, 1, 0])),
         lambda masked: trace().with_profiles(gs.model.zoo(), masked),
     ],
-    ids=["assign", "transport", "place_jobs", "predict", "filter", "with_profiles"],
 )
 def test_a_masked_argument_is_refused(call):
     with pytest.raises(ValueError, match=r"mask|missing"):

@@ -8,6 +8,7 @@ import pytest
 import gpusched as gs
 from gpusched.online.assignment import assign
 from gpusched_papers import exact
+from tests.each import each
 
 
 def test_an_epsilon_that_prices_cannot_grow_by_is_refused():
@@ -41,9 +42,7 @@ def test_a_window_that_is_too_long_to_be_planned_over_is_bounded_in_full():
     assert "first 2^22 slots" in plan.explain(0)
 
 
-@pytest.mark.parametrize(
-    ("field", "figure"), [("value", 1e300), ("work", 0.0), ("work", 1e-300), ("work", 1e300)]
-)
+@each(("field", "figure"), [("value", 1e300), ("work", 0.0), ("work", 1e-300), ("work", 1e300)])
 def test_a_figure_that_no_plan_can_count_with_is_named(field, figure):
     figures = {"arrival_s": 0.0, "deadline_s": 3600.0, "work": 100.0, field: figure}
     with pytest.raises(ValueError, match=rf"jobs\[0\]\.{field}"):

@@ -236,8 +236,8 @@ def test_a_row_of_the_log_that_is_wrong_is_named(restart, one, which, change, sa
 # Work and restart costs
 
 
-@pytest.mark.parametrize(("shift", "rule"), [(-1, "work lost"), (1, "work invented")])
-@pytest.mark.parametrize("restart", ["time", "work"])
+@each(("shift", "rule"), [(-1, "work lost"), (1, "work invented")])
+@each("restart", ["time", "work"])
 def test_work_lost_or_invented_is_named_to_the_tick(restart, shift, rule):
     result = preemptive(restart=restart)
     for one in (0, 1, 2):
@@ -335,7 +335,7 @@ def test_the_refusals_of_an_unknown_placement_are_believed_but_not_its_arithmeti
     named(problems(result, reason=reason), "false reject", "job 5 of 13 GPUs")
 
 
-@pytest.mark.parametrize("policy", ["sjf-bco", "ff:mode=queue", "ls", "rand"])
+@each("policy", ["sjf-bco", "ff:mode=queue", "ls", "rand"])
 def test_a_policy_that_chooses_gpus_itself_refuses_no_placement(policy):
     result = non_preemptive()
     spec = result.spec.to_json().replace('"sjf"', f'"{policy}"')

@@ -17,6 +17,7 @@ from gpusched.audit.readable_run import Links
 from gpusched.model.cluster import Cluster, Domain, ServerGroup
 from gpusched.reference import Network, Profile
 from gpusched.results.audited_names import declared
+from tests.each import each
 from tests.examples import examples
 from tests.golden.workload import networked, networked_cluster
 from tests.reference.cases import ALL_TYPES, cases
@@ -258,8 +259,8 @@ def test_the_cluster_of_a_network_has_its_bandwidths():
     assert Links.of(cluster).bytes_per_s.tolist() == [1e9, 2e9]
 
 
-@pytest.mark.parametrize("service_s", [1e-6, 40.0, 9e9])
-@pytest.mark.parametrize("rates", [(3.1, 3.0), (7.0, 3.1), (0.1, 0.3), (0.3, 0.1)])
+@each("service_s", [1e-6, 40.0, 9e9])
+@each("rates", [(3.1, 3.0), (7.0, 3.1), (0.1, 0.3), (0.3, 0.1)])
 def test_unequal_workers_on_the_whole_cluster_run_at_full_speed_to_the_last_bit(rates, service_s):
     a, b = rates
     profile = gs.model.JobProfile("p", samples_per_s={"A": a, "B": b}, global_batch=12)

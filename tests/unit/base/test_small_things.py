@@ -250,7 +250,7 @@ def advisory(*events: dict[str, str], **fields: Any) -> dict[str, Any]:
     return {"affected": [{"package": package, "ranges": ranges, **fields}]}
 
 
-@pytest.mark.parametrize(
+@each(
     ("events", "affected", "free"),
     [
         ([("introduced", "0"), ("fixed", "1.10.0")], ["0.1", "1.9.3", "1.10.0rc1"], ["1.10", "2"]),

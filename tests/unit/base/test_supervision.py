@@ -25,6 +25,7 @@ from gpusched import _core
 from gpusched.base import supervision
 from gpusched.base.progress import Progress, watched
 from gpusched.base.supervision import StopScope, apart, scope_here
+from tests.each import each
 from tests.hanging import Watch
 from tests.time_limit import time_limit
 
@@ -188,7 +189,7 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("name", CALLS)
+@each("name", CALLS)
 def test_calls_inside_end_with_the_scope(name):
     scope = StopScope()
 

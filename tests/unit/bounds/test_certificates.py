@@ -85,7 +85,7 @@ def test_mean_busy_time_orders_by_work_over_weight():
     assert float(equal) == pytest.approx(2 * float(mean_busy_time(twins, 1)), rel=1e-12)
 
 
-@pytest.mark.parametrize(
+@each(
     ("jobs", "num_gpus", "bound"),
     [
         ([(3, 1, 1), (5, 20, 1)], 4, 22),  # the last submit and its service

@@ -29,6 +29,7 @@ from gpusched.bounds.deadline_bounds import (
 )
 from gpusched.bounds.known import _pooled
 from gpusched.plugins.policy import SpeedChoice
+from tests.each import each
 from tests.examples import examples
 from tests.golden import workload as golden
 
@@ -138,8 +139,8 @@ def test_no_policy_passes_the_bound(jobs, speed):
         assert not (met & ~count.is_possible).any()
 
 
-@pytest.mark.parametrize("speed", ["fixed", "table", "proportional"])
-@pytest.mark.parametrize("policy", ["edf", "elasticflow", "edf-fastest", "matching"])
+@each("speed", ["fixed", "table", "proportional"])
+@each("policy", ["edf", "elasticflow", "edf-fastest", "matching"])
 def test_it_holds_with_limits_values_spread_tables_and_types(speed, policy):
     jobs, servers = golden.urgent(is_typed=True), golden.networked_cluster()
     bound = deadline_bound(jobs, servers, speed=speed, values=True)

@@ -124,7 +124,7 @@ def test_a_result_holds_what_led_to_it():
     assert result.jobs_per_s == 2 / result.wall_s
 
 
-@pytest.mark.parametrize(
+@each(
     ("policy", "label"),
     [
         ("fifo", "fifo"),
@@ -393,7 +393,7 @@ LISTS: dict[str, tuple[Any, Callable[[], object]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", LISTS)
+@each("kind", LISTS)
 def test_what_was_registered_can_be_taken_back_and_registered_again(kind):
     names, register = LISTS[kind]
     for _ in range(2):

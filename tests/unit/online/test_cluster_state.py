@@ -192,7 +192,7 @@ def test_the_state_of_a_run_is_where_it_stands():
     assert not len(gs.decide(gs.online.ClusterState.of(later), policy="srtf").job)
 
 
-@pytest.mark.parametrize("policy", ["srtf", "las", "2d-las", "serverfilling-srpt"])
+@each("policy", ["srtf", "las", "2d-las", "serverfilling-srpt"])
 def test_a_job_that_started_in_the_second_of_the_state_can_be_preempted(policy):
     jobs = gs.Trace.from_columns([0, 5], [100, 10], [8, 8], id=["long", "short"])
     found = gs.online.ClusterState(

@@ -20,6 +20,7 @@ from gpusched.reporting.charts.timeline import MOST_BARS, runs_of_bits
 from gpusched.reporting.drawing import palette
 from gpusched.reporting.drawing.style import DURATION, config, duration_scale
 from gpusched.studies.comparison import Comparison, compare
+from tests.each import each
 from tests.unit.reporting.chart_rows import rows_of_chart
 
 LABELS = ["fifo", "srtf †", "2d-las:preset=lucid ≈"]
@@ -279,7 +280,7 @@ def test_a_window_has_a_begin_an_end_or_both(two_servers, window, ends):
     assert ends_of(gs.plot.gantt(two_servers, **window)) == ends
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         ({"window_s": (5, 5)}, "window_s: must be two increasing times in seconds"),
@@ -390,13 +391,10 @@ def test_an_axis_of_one_time_has_room_around_it():
     assert low < 60 < high
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
+@each(("seconds", "text"), [
         (0.05, "50 ms"), (1, "1 s"), (10, "10 s"), (60, "1 min"), (3_600, "1 h"), (25_560, "7.1 h"),
         (86_400, "1 d"), (86_400_000, "1,000 d"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_times_are_written_as_people_write_them(seconds, text):
     vl_convert = pytest.importorskip("vl_convert")
     spec = {

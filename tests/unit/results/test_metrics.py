@@ -354,7 +354,7 @@ def rows(frame: pl.DataFrame, *columns: str) -> list[tuple[object, ...]]:
     return frame.select(*columns).rows()
 
 
-@pytest.mark.parametrize(
+@each(
     ("by", "groups"),
     [
         # Widths stand in their order, users and types by their GPU hours.

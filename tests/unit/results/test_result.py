@@ -24,6 +24,7 @@ from gpusched.schedules.schedule import (
     digest_of,
     whole_intervals,
 )
+from tests.each import each
 from tests.unit.small_runs import SECOND, job, simulated
 
 
@@ -41,7 +42,7 @@ def result():
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("column", "values"),
     [
         ("id", ["a", "b", "c"]),

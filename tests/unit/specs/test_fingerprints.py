@@ -259,7 +259,7 @@ def test_measured_profiles_have_the_same_fingerprint_after_a_file(tmp_path):
     assert gs.load_result(tmp_path / "result.npz").spec == result.spec
 
 
-@pytest.mark.parametrize("policy", ["fifo-skip", "srtf", "easy", "2d-las"])
+@each("policy", ["fifo-skip", "srtf", "easy", "2d-las"])
 def test_how_types_are_numbered_decides_nothing(policy):
     cluster = gs.Cluster((gs.ServerGroup(2, 4, "A"), gs.ServerGroup(2, 4, "B")))
     rng = np.random.default_rng(3)

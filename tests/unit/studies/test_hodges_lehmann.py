@@ -65,7 +65,7 @@ def test_an_estimate_is_that_of_the_cases(found, expected):
     assert astuple(found) == pytest.approx(expected, abs=6e-5, nan_ok=True)
 
 
-@pytest.mark.parametrize("columns", [(SRTF, SKIP), (LAS, SKIP), (SRTF, LAS), (AFTER, BEFORE)])
+@each("columns", [(SRTF, SKIP), (LAS, SKIP), (SRTF, LAS), (AFTER, BEFORE)])
 def test_p_is_that_of_scipy_where_there_are_no_ties(columns):
     from scipy import stats
 
@@ -117,7 +117,7 @@ def test_the_order_of_the_seeds_and_the_unit_decide_nothing(pairs, random, unit)
     assert astuple(ratio(unit * x[order], unit * y[order])) == pytest.approx(astuple(ratio(x, y)))
 
 
-@pytest.mark.parametrize("num", range(6, 16))
+@each("num", range(6, 16))
 def test_seeds_that_all_agree_are_as_significant_as_so_many_can_be(num):
     values = np.arange(1.0, num + 1)
     assert signed_rank(values).p == 2 / 2**num
@@ -190,7 +190,7 @@ def test_texts_are_no_values():
 KINDS = {kind.name: kind for kind in (*SYNTHETIC, *real_kinds())}
 
 
-@pytest.mark.parametrize("name", sorted(KINDS))
+@each("name", sorted(KINDS))
 def test_intervals_of_twelve_seeds_hold_the_truth_as_often_as_they_say(name):
     found = coverage(KINDS[name], 12, experiments=500, seed=2)
     # Three standard errors of 500 experiments; where many seeds are equal, intervals hold more.

@@ -273,7 +273,7 @@ def test_servers_without_room_for_the_widest_job_are_an_error():
         gs.size(gs.Trace.from_columns([0], [1], [9]), "p95_wait_s < 600", max_servers=1)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error", "message"),
     [
         ({"goal": "p95 < 600"}, ValueError, "goal: unknown metric 'p95'"),

@@ -492,7 +492,7 @@ def test_batches_are_taken_as_they_are_due():
     assert len(list(left)) == 8 - 5  # two recipes of two batches, and the first that is of neither
 
 
-@pytest.mark.parametrize(
+@each(
     ("warm_up", "seconds"),
     [("10%", 1.0), ("50%", 5.0), ("0%", 0.0), ("1m", 60.0), (2.5, 2.5), ("41%", 5.0), ("99%", 9.0)],
 )
@@ -500,7 +500,7 @@ def test_a_warm_up_is_a_part_of_the_jobs_or_a_time(warm_up, seconds):
     assert warm_up_time(warm_up, np.arange(10.0)) == seconds
 
 
-@pytest.mark.parametrize(
+@each(
     "wrong",
     [
         {"warm_up": "100%"},

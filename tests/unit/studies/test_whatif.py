@@ -312,7 +312,7 @@ def test_changes_are_read_from_texts_and_mappings():
     assert parse_changes({"policy": "2d-las:preset=lucid", "servers": "+4"}) == read[:2]
 
 
-@pytest.mark.parametrize(
+@each(
     ("texts", "joins"),
     [
         (["policy=sjf", "servers=+1"], True),
@@ -325,7 +325,7 @@ def test_changes_of_one_thing_cannot_be_made_together(texts, joins):
     assert can_join(parse_changes(texts)) == joins
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "servers", "gpus"),
     [
         ("servers=9", 9, 8),
@@ -393,7 +393,7 @@ def test_malformed_changes_are_refused(changes, error, message):
         parse_changes(changes)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("servers=many", "change servers=many: must be a number or a difference"),

@@ -22,6 +22,7 @@ from gpusched.schedules.schedule import (
     StoredSchedule,
 )
 from gpusched.testing.cases import Case, Subject
+from tests.each import each
 from tests.unit.testing import planted_bugs
 
 S = 1_000_000
@@ -195,9 +196,7 @@ FORGED: list[tuple[str, Callable[[Any], None], str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("law", "forge", "fault"), FORGED, ids=[f"{law}-{at}" for at, (law, *_) in enumerate(FORGED)]
-)
+@each(("law", "forge", "fault"), FORGED)
 def test_a_schedule_that_was_forged_breaks_the_law(law, forge, fault):
     role = "speed" if law == "steady-service" else "policy"
     assert fault_of(law, case_of(role=role)) is None
@@ -209,7 +208,7 @@ OUTAGE = gs.Outages.from_columns([1], [5], [8])
 LIMITED = TRACE.with_columns(time_limit_s=[10, 40, 20, 20])
 
 
-@pytest.mark.parametrize(
+@each(
     ("law", "forge", "fault"),
     [
         (
@@ -256,7 +255,7 @@ HELD = gs.Trace.from_columns(
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("law", "forge", "fault"),
     [
         (
@@ -329,7 +328,7 @@ OTHERWISE: list[tuple[str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("law", "fault"), OTHERWISE, ids=[law for law, _ in OTHERWISE])
+@each(("law", "fault"), OTHERWISE)
 def test_a_run_that_is_not_the_run_breaks_the_law(law, fault):
     role = "speed" if law == "verified-rates" else "policy"
     assert fault_of(law, case_of(role=role)) is None
@@ -419,15 +418,13 @@ OPENED: list[tuple[str, type, str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("law", "opens", "fault"), OPENED, ids=[f"{law}-{at}" for at, (law, *_) in enumerate(OPENED)]
-)
+@each(("law", "opens", "fault"), OPENED)
 def test_an_open_run_that_is_not_sound_breaks_the_law(law, opens, fault):
     assert fault_of(law, case_of()) is None
     assert (fault_of(law, case_of(opens=opens)) or "").startswith(fault)
 
 
-@pytest.mark.parametrize(
+@each(
     ("law", "policy", "fault"),
     [
         ("key-lifetime", planted_bugs.SecretClock, 'but its lifetime is "fixed"'),
@@ -436,7 +433,6 @@ def test_an_open_run_that_is_not_sound_breaks_the_law(law, opens, fault):
         ("takes-over", planted_bugs.Forgetful, "is unfinished"),
         ("class-unchanged", planted_bugs.SharedMemory, "SharedMemory.served was {"),
     ],
-    ids=lambda given: given if isinstance(given, str) and " " not in given else None,
 )
 def test_a_mistake_of_a_policy_breaks_the_law(law, policy, fault):
     if law == "class-unchanged":

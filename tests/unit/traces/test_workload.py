@@ -511,7 +511,7 @@ def test_durations_of_python_and_masked_ones_are_seconds():
     assert made(service_s=days).service_us.tolist() == [86_400_000_000, 172_800_000_000]
 
 
-@pytest.mark.parametrize(
+@each(
     ("codes", "error", "message"),
     [
         (np.ma.masked_array([0, 0], [0, 1]), ValueError, "label codes must not be masked"),

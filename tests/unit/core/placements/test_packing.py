@@ -58,7 +58,7 @@ def test_whole_gpus_are_not_taken_from_shared_ones():
     assert placed == [{0: 1}, {0: 0b1110}, {}]
 
 
-@pytest.mark.parametrize("placement", sorted(set(gs.placements()) - set(NOT_FOR_DEMANDS)), ids=str)
+@each("placement", sorted(set(gs.placements()) - set(NOT_FOR_DEMANDS)))
 def test_a_server_without_cpu_or_memory_takes_nobody(placement):
     cluster = uniform(2, cpu=8, memory_gib=8)
     by_cpu = servers_of(cluster, placement, [1, 1, 1], cpu=[8.0, 8.0, 1.0])
@@ -69,7 +69,7 @@ def test_a_server_without_cpu_or_memory_takes_nobody(placement):
     assert by_memory[2] is None
 
 
-@pytest.mark.parametrize("placement", sorted(set(gs.placements()) - set(NOT_FOR_DEMANDS)), ids=str)
+@each("placement", sorted(set(gs.placements()) - set(NOT_FOR_DEMANDS)))
 def test_a_gang_with_demands_lies_on_one_server_if_one_could_hold_it(placement):
     placed = places(uniform(2), placement, [3, 3, 2], cpu=[1.0] * 3)
     assert [len(place) for place in placed] == [1, 1, 0]

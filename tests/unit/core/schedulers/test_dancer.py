@@ -54,8 +54,8 @@ def test_a_lone_job_gets_what_its_plan_leaves():
     assert finish_s(run([(0, 400, 1, 1000)], policy="dancer:slot_s=100,fill=false")) == [400]
 
 
-@pytest.mark.parametrize("placement", ["consolidated", "spread"])
-@pytest.mark.parametrize(
+@each("placement", ["consolidated", "spread"])
+@each(
     ("due_s", "start_s"),
     [
         (200, 100),  # at the border of its slot
@@ -185,7 +185,7 @@ def test_gangs_are_not_spread_where_others_have_time_to_move(seed, servers, jobs
     assert counts.max() == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("preset", "values"),
     [
         ("count-only", "elastic=number"),

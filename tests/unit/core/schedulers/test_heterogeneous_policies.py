@@ -449,7 +449,7 @@ def test_restarts_longer_than_every_period_do_not_stop_a_run(policy):
     assert (result.schedule.status == 0).all()
 
 
-@pytest.mark.parametrize("wait_s", [1e3, 1e6, 1e9, 1e12])
+@each("wait_s", [1e3, 1e6, 1e9, 1e12])
 def test_jobs_that_have_waited_far_longer_than_they_run_have_a_fairness(wait_s):
     pytest.importorskip("scipy")
     jobs = Jobs(
