@@ -3,8 +3,6 @@
 ``python -m tests.campaigns.theorems a-srpt-fixed a-srpt-stages`` prints the figures.
 """
 
-from __future__ import annotations
-
 import heapq
 import math
 import random

@@ -1,7 +1,5 @@
 """What other processes print: the same, whatever the seed of their hashes."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

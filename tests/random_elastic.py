@@ -9,8 +9,6 @@ within ``--limit`` seconds has failed, too. Failures are printed with their seed
 ``--cases 1 --seed N`` makes one again.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time

@@ -9,8 +9,6 @@ run in a child process that is ended and begun anew where one does not. Prints h
 solver had and how many differed, and the first that did; the exit code is 1 if one did.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import multiprocessing

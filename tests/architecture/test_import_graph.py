@@ -1,7 +1,5 @@
 """The rooms of the package: a room imports itself and the rooms below it; what loads when."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import subprocess

@@ -1,7 +1,5 @@
 """The floors of the core: a file includes its own floor and those below, and nothing foreign."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

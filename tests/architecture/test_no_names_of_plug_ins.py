@@ -1,7 +1,5 @@
 """No code decides by the name of a plug-in: what it must know is a flag, or a rule of its own."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

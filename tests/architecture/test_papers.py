@@ -1,7 +1,5 @@
 """What the papers take from inside the package."""
 
-from __future__ import annotations
-
 import ast
 
 from tests.architecture.sources import ROOT

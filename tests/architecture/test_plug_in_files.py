@@ -1,7 +1,5 @@
 """A plug-in is a file named after it with one registration at its end, or a row of a table."""
 
-from __future__ import annotations
-
 import re
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path

@@ -4,8 +4,6 @@ The import of a submodule binds its name in the package, and would hide what is 
 use under the same name.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import pkgutil

@@ -1,7 +1,5 @@
 """Bandwidths, links, profiles and speeds that make no sense are refused by field and row."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Arguments of a run that make no sense, and numbers at the edge of what can be counted."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bad input ends in a counted reject or in an error that says where, what and why."""
 
-from __future__ import annotations
-
 import gzip
 import io
 from typing import Any

@@ -1,7 +1,5 @@
 """A stop that is set before or during a call ends it as cancelled, with what was finished."""
 
-from __future__ import annotations
-
 import itertools
 import pickle
 import threading

@@ -1,7 +1,5 @@
 """Saved results, predictors and runs that were changed: every change is refused, by name."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """An open run does what it is told, or raises and goes on as if it had not been told."""
 
-from __future__ import annotations
-
 import gc
 import itertools
 import sys

@@ -1,7 +1,5 @@
 """Columns cross the boundary as they are or not at all; nobody is left with dangling memory."""
 
-from __future__ import annotations
-
 import gc
 from typing import Any
 

@@ -3,8 +3,6 @@
 The limits are generous: they turn a hang into a failure and measure nothing.
 """
 
-from __future__ import annotations
-
 import functools
 import threading
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Every solver ends whatever it is given, with what is right, and on Ctrl-C within a second."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """A column that is handed out cannot be written to, nor made writeable again."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import pickle

@@ -1,7 +1,5 @@
 """Whatever Python keeps of a run, and whenever it uses it, is open in its call or refused."""
 
-from __future__ import annotations
-
 import gc
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Studies that are killed at random moments: what was reported is kept, and the table is whole."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

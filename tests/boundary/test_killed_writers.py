@@ -1,7 +1,5 @@
 """Commands that are killed while they write: every file is the old one or the new one."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """What is known to be wrong, said as it should be: strict, so that whoever mends it hears of it."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

@@ -1,7 +1,5 @@
 """Plug-ins of Python see what a real scheduler knows of jobs: users, queues, priorities."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 

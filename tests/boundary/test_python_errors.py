@@ -1,7 +1,5 @@
 """An exception in a Python plug-in comes through the core unchanged, and leaves nothing broken."""
 
-from __future__ import annotations
-
 import gc
 import threading
 import weakref

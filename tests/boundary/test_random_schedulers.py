@@ -1,7 +1,5 @@
 """A scheduler that acts at random: whatever it tries, what comes out is a possible schedule."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a Python plug-in is shown is valid during the call, and is of that run alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Resizes, reallocations and demands that make no sense: refused by name, and nothing changes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A scheduler that asks for something impossible is told when, which job and what: never obeyed."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

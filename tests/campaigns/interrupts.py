@@ -4,8 +4,6 @@
 a folder in which it has never run. In what the last one left the command must go on to its end.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -3,8 +3,6 @@
 ``python -m tests.campaigns.parameter_ends --jobs 100 10000 --seconds 120`` runs all of them.
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 import itertools

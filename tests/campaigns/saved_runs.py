@@ -7,8 +7,6 @@ its cut a run in three is changed: a job is taken back, or another policy decide
 come to the digest that it comes to here, unsaved; the command fails with those that do not.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """Which cases a campaign draws, by the seam that they are to wear out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 

@@ -5,8 +5,6 @@ are changed in every kind of field and column. Whatever a forger can compute ane
 the digest, the metrics, the hash of the jobs, the columns that follow from the log.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import random

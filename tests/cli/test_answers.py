@@ -1,7 +1,5 @@
 """``--by``, ``--price`` and ``--losers``."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

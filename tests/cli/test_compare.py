@@ -1,7 +1,5 @@
 """``gpusched compare``."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import io

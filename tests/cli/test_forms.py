@@ -1,7 +1,5 @@
 """``--as``: every command with a table writes it for people, papers and programs."""
 
-from __future__ import annotations
-
 import csv
 import json
 

@@ -1,7 +1,5 @@
 """A command imports what it runs, and the others not."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

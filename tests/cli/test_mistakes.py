@@ -3,8 +3,6 @@
 Those that newcomers make are in tests/mistakes.py; docs/reference/messages.md explains the answers.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import gpusched as gs

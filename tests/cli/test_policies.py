@@ -1,7 +1,5 @@
 """``gpusched policies`` and ``gpusched metrics``."""
 
-from __future__ import annotations
-
 import gpusched as gs
 from gpusched.bounds.registry import known_bounds
 from gpusched.plugins.info import FLAGS

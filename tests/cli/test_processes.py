@@ -1,7 +1,5 @@
 """The command as a process of its own: pipes, signals, imports."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Speeds, contentions, profiles and networks on the command line."""
 
-from __future__ import annotations
-
 import gpusched as gs
 
 SMALL = ("--servers", 4, "--jobs", 200)

@@ -1,7 +1,5 @@
 """``gpusched trace info|convert|generate``."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import zipfile

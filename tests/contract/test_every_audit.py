@@ -1,7 +1,5 @@
 """The audit holds every policy to what its registration declares."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

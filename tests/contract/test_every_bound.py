@@ -1,7 +1,5 @@
 """Every bound says what it is, and no policy beats it on any drawn case."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

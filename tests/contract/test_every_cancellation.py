@@ -1,7 +1,5 @@
 """From every policy a waiting job can be taken back."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import gpusched as gs

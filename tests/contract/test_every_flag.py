@@ -1,7 +1,5 @@
 """What a flag says is so: each plug-in that has it behaves like that, and the others do not."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 

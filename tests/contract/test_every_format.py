@@ -1,7 +1,5 @@
 """Every trace format recognises and reads its own excerpt, and reads back what it writes."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Every metric says what it is and is computed on runs that have what it needs."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A run in parts, and a fork, are the run: every policy, placement, speed and contention."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gpusched as gs

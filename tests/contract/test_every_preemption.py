@@ -1,7 +1,5 @@
 """What every policy states of its preemptions holds, and is no empty word."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

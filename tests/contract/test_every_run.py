@@ -1,7 +1,5 @@
 """Every registered policy with every registered placement: ends, is sound, is repeatable."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A run of any name that is saved goes on to the same digest in another process."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every policy and every placement under every speed, on jobs with no column but what it needs."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from functools import partial
 

@@ -1,7 +1,5 @@
 """A scheduler that has run before runs as a new one: nothing of a run is left in the next."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import gpusched as gs

@@ -1,7 +1,5 @@
 """What the docs show runs: each page in an empty folder, its blocks in their order."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Public functions and methods say what they return and raise, and have an example that runs."""
 
-from __future__ import annotations
-
 import doctest
 import inspect
 from collections.abc import Callable, Iterator

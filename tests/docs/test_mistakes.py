@@ -1,7 +1,5 @@
 """Sixty mistakes at the command line and in Python, and what must be named in the answers."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests import mistakes

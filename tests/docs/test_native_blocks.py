@@ -1,7 +1,5 @@
 """The plug-ins in C++ that the docs show compile as they stand."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 

@@ -1,7 +1,5 @@
 """The examples of studies run as they stand, with fewer jobs, and leave what they promise."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

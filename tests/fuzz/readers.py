@@ -1,7 +1,5 @@
 """Every reader of files there is, with the whole files that it reads."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import random

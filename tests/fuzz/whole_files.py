@@ -1,7 +1,5 @@
 """Small whole files of every kind that is read; what is fuzzed begins as one of them."""
 
-from __future__ import annotations
-
 import gzip
 import importlib.util
 import io

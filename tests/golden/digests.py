@@ -1,7 +1,5 @@
 """Computes the golden digests, and reads and writes the file they are kept in."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import NamedTuple

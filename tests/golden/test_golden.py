@@ -1,7 +1,5 @@
 """The pinned digests still hold, and every registered name has one."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 from tests.each import each

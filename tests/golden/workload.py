@@ -1,7 +1,5 @@
 """Workloads and clusters made of whole numbers alone, the same on every machine and for ever."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

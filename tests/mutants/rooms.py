@@ -1,7 +1,5 @@
 """Which tests are asked of a fault: of its room first, the quickest and most telling ones first."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The mixed-integer program finds what exhaustive search finds, and the core agrees."""
 
-from __future__ import annotations
-
 import sys
 from itertools import product
 

@@ -1,7 +1,5 @@
 """The core behind the interface of the reference engine."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar

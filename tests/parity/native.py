@@ -1,7 +1,5 @@
 """The native core without the facade: the reference's jobs as the columns that it borrows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

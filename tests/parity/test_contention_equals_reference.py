@@ -1,7 +1,5 @@
 """Speeds, contention and progress of the core equal those of the readable engine, bit for bit."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The core equals the readable engine, column for column and digest for digest."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

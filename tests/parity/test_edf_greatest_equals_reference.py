@@ -1,7 +1,5 @@
 """EDF at greatest widths equals its readable twin, tick for tick."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Schedules of the fast paths on queues and kinds of jobs too many for the readable engine."""
 
-from __future__ import annotations
-
 import itertools
 import time
 

@@ -1,7 +1,5 @@
 """What gavel passes over: rounds in which all jobs go on as they are, and jobs between rounds."""
 
-from __future__ import annotations
-
 import pytest
 
 import gpusched as gs

@@ -1,7 +1,5 @@
 """What gavel leaves out where one job decides the worst finish-time fairness: Newton's method."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Loops that take four doubles at once give the bits of those that take two."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Servers with GPUs of several types: the core equals the reference, whoever decides."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

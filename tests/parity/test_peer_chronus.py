@@ -1,7 +1,5 @@
 """Chronus as its authors' program has it: its log, its rule, and our policy with that rule."""
 
-from __future__ import annotations
-
 import hashlib
 
 import pytest

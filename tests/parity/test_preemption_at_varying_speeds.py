@@ -1,7 +1,5 @@
 """Preemptive policies under speeds that vary choose as by the walk over all that runs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Promises to crowds that arrive at one instant: as if all were planned anew for each of them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import gpusched as gs

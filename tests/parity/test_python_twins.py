@@ -1,7 +1,5 @@
 """A plug-in written in Python gives the schedule of its native twin, digest for digest."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A decision about those alone who grow, where all have their least widths, is one about all."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

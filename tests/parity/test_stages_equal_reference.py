@@ -1,7 +1,5 @@
 """Staged jobs, and where heavy-edge puts them: the core equals the reference, bit for bit."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import zlib

@@ -1,7 +1,5 @@
 """Themis' auctions equal their readable twin, tick for tick."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """``conservative`` where jobs may run on different types of GPUs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

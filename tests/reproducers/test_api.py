@@ -1,7 +1,5 @@
 """What was wrong with what comes in through Python, and with what names a run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

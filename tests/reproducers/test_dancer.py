@@ -1,7 +1,5 @@
 """Deadlines and elastic jobs: runs that went wrong, one function each."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from contextlib import suppress

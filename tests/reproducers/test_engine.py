@@ -1,7 +1,5 @@
 """What the list schedulers and their orders once got wrong, each as small as it was found."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

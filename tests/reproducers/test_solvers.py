@@ -1,7 +1,5 @@
 """What the solvers once got wrong, each in the smallest case that showed it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -6,8 +6,6 @@ on its most loaded link as many as there can be; the paper's range of bandwidths
 ``phi`` greater, so what holds here holds there.
 """
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 import numpy as np

@@ -7,8 +7,6 @@ most the upper bound that the prices certify. Derived here (docs/reference/polic
 it claims something where ``x`` is at most 1, which holds on every instance that is drawn.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, Final, NamedTuple
 

@@ -1,7 +1,5 @@
 """Shortest remaining first is optimal on one server: no order of priorities ends sooner."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Final
 

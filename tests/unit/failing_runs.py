@@ -1,7 +1,5 @@
 """Runs with outages, time limits and checkpoints, written down by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Results of the reference engine, for tests of what comes after a run."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The audit by mutation: each way in which a schedule can be wrong is named."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from unittest.mock import patch
 

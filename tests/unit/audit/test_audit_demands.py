@@ -1,7 +1,5 @@
 """The audit of shares, CPU, memory, widths and deadlines: each way to be wrong is named."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The audit of work where links are shared: correct schedules pass, each lie is named."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The audit of runs that changed on the way: other policies, cancelled jobs, refusals."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the audit is made of: pairs, instants, steps, rows of a log, rules of plug-ins, claims."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import pkgutil

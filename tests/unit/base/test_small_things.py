@@ -1,7 +1,5 @@
 """Small things of the base: memos, numbering, old names, missing libraries, advisories."""
 
-from __future__ import annotations
-
 import gc
 import importlib.util
 import subprocess

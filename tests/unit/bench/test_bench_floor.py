@@ -1,7 +1,5 @@
 """The bare loops of ``bench/floor`` equal a walk over every job at every event."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Asked for help, a bench says what it is and runs nothing."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

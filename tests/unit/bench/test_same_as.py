@@ -1,7 +1,5 @@
 """The comparison of two packages: what counts as a difference, and which are meant."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

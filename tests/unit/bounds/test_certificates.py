@@ -1,7 +1,5 @@
 """Lower bounds: worked by hand, exact, and equal in Python and native."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from importlib import import_module
 

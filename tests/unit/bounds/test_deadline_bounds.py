@@ -1,7 +1,5 @@
 """The upper bound on deadlines met: below all that could be, above all that is."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One run: what goes in, what comes out, and how it ends."""
 
-from __future__ import annotations
-
 import pickle
 import re
 from collections.abc import Callable, Iterator

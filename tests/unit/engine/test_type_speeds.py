@@ -1,7 +1,5 @@
 """Run times on GPU types of unequal speed, and the type on which a trace states them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

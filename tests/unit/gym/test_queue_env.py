@@ -1,7 +1,5 @@
 """A queue as an environment of Gymnasium: whose rule one follows, its schedule one gets."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

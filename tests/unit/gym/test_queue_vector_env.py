@@ -1,7 +1,5 @@
 """Many queues that are stepped together are each what one would be."""
 
-from __future__ import annotations
-
 import gymnasium
 import numpy as np
 import pytest

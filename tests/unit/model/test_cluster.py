@@ -1,7 +1,5 @@
 """Clusters: groups of equal servers, their network, and topologies from tables."""
 
-from __future__ import annotations
-
 import pickle
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Job graphs: stages and their figures, and how a trace and the core get them."""
 
-from __future__ import annotations
-
 import copy
 import math
 import pickle

@@ -1,7 +1,5 @@
 """Measured throughputs: files, curves between the measured numbers of GPUs, jobs that have them."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -1,7 +1,5 @@
 """Assignments and transports: shapes, answers known by hand, and what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The state of a cluster, single decisions on it, and what a policy remembers between them."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

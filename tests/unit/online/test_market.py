@@ -1,7 +1,5 @@
 """Placing jobs by a matching market, and packers by hand: what they promise and refuse."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import threading

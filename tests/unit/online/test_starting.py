@@ -1,7 +1,5 @@
 """When a job that waits starts: draws, samples, alternatives, and forecasts against the run."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Policies and placements as text and as objects; names of the package and those from Python."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

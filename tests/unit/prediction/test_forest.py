@@ -1,7 +1,5 @@
 """The forest: equal to scikit-learn's, fitted when it is due, better than a mean, repeatable."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Saved predictors: complete, checked when read, and never trusted."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import zipfile

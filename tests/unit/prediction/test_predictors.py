@@ -1,7 +1,5 @@
 """Predictors by name, what they predict, how a run asks them, how good they were."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

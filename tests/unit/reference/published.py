@@ -1,7 +1,5 @@
 """Published cases, and short ways to replay small ones, in the readable engine."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

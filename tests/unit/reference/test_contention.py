@@ -1,7 +1,5 @@
 """Rings on shared links, worked out by hand: what the readable engine means by each rule."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Jobs with a precedence, which goes before the keys of list-like policies; worked out by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from gpusched.reference import BY_DEADLINE, POLICIES, PREEMPTIVE, Job, Outage

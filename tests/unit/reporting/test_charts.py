@@ -1,7 +1,5 @@
 """What the pictures show: points of the curves, extremes, means, bars and readable axes."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import struct

@@ -1,7 +1,5 @@
 """The page of a study and of a search: what they say, what they carry, and what they never do."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """The metrics, by hand and as a person reads them; jobs broken down, deadlines, admission."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from dataclasses import replace

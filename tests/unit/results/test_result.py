@@ -1,7 +1,5 @@
 """The result as a user meets it."""
 
-from __future__ import annotations
-
 import math
 import sys
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Results as files: complete, checked when read, and never trusted."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """What a run has to say: in warnings, in results, of one job, and that it is its own."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import pickle

@@ -1,7 +1,5 @@
 """Who held a job's GPUs while it waited: by hand, and against counting every second."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

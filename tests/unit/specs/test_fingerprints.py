@@ -1,7 +1,5 @@
 """The fingerprint of a trace covers all that a run may read, by value."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import pickle

@@ -1,7 +1,5 @@
 """Places where tasks can run, each with two workers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager

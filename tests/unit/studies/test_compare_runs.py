@@ -1,7 +1,5 @@
 """Runs compared: what a frame of runs becomes, what is said of it, and how its tables read."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

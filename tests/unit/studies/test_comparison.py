@@ -1,7 +1,5 @@
 """Several policies on one workload, and parts of their runs."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

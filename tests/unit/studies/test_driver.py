@@ -1,7 +1,5 @@
 """Tasks on threads, processes and given executors: what they make comes back, whatever happens."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

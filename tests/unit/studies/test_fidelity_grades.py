@@ -1,7 +1,5 @@
 """What the grade of a base case is made of: capacities, own starts, distances of waits, limits."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

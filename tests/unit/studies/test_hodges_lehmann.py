@@ -1,7 +1,5 @@
 """Estimate, interval and p agree with each other, with SciPy, a textbook and figures by hand."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import astuple, replace
 

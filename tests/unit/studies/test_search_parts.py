@@ -1,7 +1,5 @@
 """What a search is made of: its space, its windows, and what speaks against its best policy."""
 
-from __future__ import annotations
-
 import tomllib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How many servers a workload needs: goals, searches, and all of it against trying every number."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

@@ -1,7 +1,5 @@
 """A study: read, expanded to runs that are named by all that decides them, dealt out in batches."""
 
-from __future__ import annotations
-
 import dataclasses
 import pickle
 import sys

@@ -1,7 +1,5 @@
 """What changes to a base case would do, and how they are read."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import pickle

@@ -1,7 +1,5 @@
 """What check_policy and its like draw, take and refuse."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from functools import partial

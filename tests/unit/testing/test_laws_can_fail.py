@@ -1,7 +1,5 @@
 """Each law of a run names what is wrong: of a schedule that was forged, and of runs that differ."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from functools import cached_property

@@ -1,7 +1,5 @@
 """A trace that is sent tells of its jobs, and of nobody."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Which reader takes which file."""
 
-from __future__ import annotations
-
 import json
 import warnings
 

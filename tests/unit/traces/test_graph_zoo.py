@@ -1,7 +1,5 @@
 """The zoo of graphs: what a model looks like on some GPUs, and how the jobs of a trace get one."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

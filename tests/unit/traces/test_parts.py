@@ -1,7 +1,5 @@
 """Parts of traces, and several files as one: cuts, weeks drawn again, jobs that fit, one clock."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Generated workloads, against the aggregates that they are calibrated to."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 

@@ -1,7 +1,5 @@
 """Traces: jobs as columns, and what a column cannot hold."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import io

@@ -1,7 +1,5 @@
 """Heavy-edge placement and the cut of a job graph, by examples worked out by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

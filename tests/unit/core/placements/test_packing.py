@@ -1,7 +1,5 @@
 """Placements by examples worked out by hand: packing, FGD's program, least workload first."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A-SRPT, its preemptive form and its baselines, by examples worked out by hand."""
 
-from __future__ import annotations
-
 import pytest
 
 import gpusched as gs

@@ -1,7 +1,5 @@
 """The policy `dancer`, and the plans that it makes, on cases small enough to follow by hand."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rules of single schedulers, on schedules that can be worked out by hand."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import replace

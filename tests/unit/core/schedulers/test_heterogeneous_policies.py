@@ -1,7 +1,5 @@
 """Policies for unequal GPUs, on schedules that can be worked out by hand."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import sys

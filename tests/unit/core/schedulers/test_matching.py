@@ -1,7 +1,5 @@
 """The policy matching, on schedules that can be worked out by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Jobs on GPUs of two types, and what became of them, for tests of policies."""
 
-from __future__ import annotations
-
 import random
 
 import gpusched as gs

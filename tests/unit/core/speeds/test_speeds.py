@@ -1,7 +1,5 @@
 """Speeds: the columns they need, ideals to the tick, and what the memory of a worker does."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

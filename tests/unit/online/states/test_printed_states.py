@@ -1,7 +1,5 @@
 """States as schedulers print them: rooms, Slurm's lists, queues and nodes, Kueue's objects."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The Gavel reader: durations from steps and a table of throughputs."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """CSV, Parquet and NumPy files whose columns the user names, whole and damaged."""
 
-from __future__ import annotations
-
 import io
 import re
 from datetime import datetime

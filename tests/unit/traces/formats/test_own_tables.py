@@ -1,7 +1,5 @@
 """Tables of one's own: columns, dates and durations as people have them."""
 
-from __future__ import annotations
-
 import io
 import json
 from datetime import UTC, datetime, timedelta

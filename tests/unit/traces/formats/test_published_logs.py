@@ -1,7 +1,5 @@
 """Readers of published logs, against what was counted from them and small files by hand."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

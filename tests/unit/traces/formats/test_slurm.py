@@ -1,7 +1,5 @@
 """What Slurm prints: accounting as text and JSON, queues, servers, and the values in them."""
 
-from __future__ import annotations
-
 import copy
 import json
 import math

@@ -1,7 +1,5 @@
 """Standard logs and workloads: SWF and Batsim."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from pathlib import Path
