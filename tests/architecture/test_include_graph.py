@@ -29,9 +29,7 @@ FLOOR = {room: floor for floor, room in enumerate(ROOMS)}
 TOOLS = [path for path in CPP_FILES if path.relative_to(CPP).parts[0] == "tools"]
 
 # Where the standard library has no word for it.
-FOREIGN_HEADERS = {
-    "cpp/base/buffer.cpp": {"sys/mman.h", "sys/resource.h"},
-}
+FOREIGN_HEADERS = {"cpp/base/buffer.cpp": {"sys/mman.h", "sys/resource.h"}}
 
 
 def own_headers(path: Path) -> set[str]:

@@ -7,15 +7,7 @@ from pathlib import Path
 import pytest
 
 import gpusched as gs
-from tests.architecture.sources import (
-    CPP,
-    CPP_FILES,
-    MODULES,
-    PLUG_IN_FILES,
-    ROOT,
-    code_of,
-    shown,
-)
+from tests.architecture.sources import CPP, CPP_FILES, MODULES, PLUG_IN_FILES, ROOT, code_of, shown
 
 # What an order may say of its keys; a speed has one of these names.
 LIFETIMES = {"fixed", "service", "clock"}

@@ -93,11 +93,7 @@ def test_public_submodules_need_no_import_of_their_own() -> None:
 
 def test_public_names_are_what_they_should_be_once_all_submodules_are_imported() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=300,
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, timeout=300
     )
     *wrong, count = done.stdout.split()
     assert not wrong

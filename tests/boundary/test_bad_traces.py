@@ -211,11 +211,7 @@ def parquet_bytes(**data: Any) -> bytes:
 
 DAMAGED = [
     ("bad.csv", ITP.replace("b,1,20,2", "b,1,20"), "line 3: 3 fields, but a row must have 4"),
-    (
-        "bad.csv",
-        ITP.replace("b,1,20,2", "b,1,20,2,9"),
-        "line 3: 5 fields, but a row must have 4",
-    ),
+    ("bad.csv", ITP.replace("b,1,20,2", "b,1,20,2,9"), "line 3: 5 fields, but a row must have 4"),
     (
         "bad.csv",
         ITP.replace("b,1", "b\r,1"),

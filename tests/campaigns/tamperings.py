@@ -18,13 +18,7 @@ import numpy as np
 
 import gpusched as gs
 from gpusched.audit import LEVELS
-from gpusched.audit.log import (
-    FAULT_COLUMNS,
-    HOLD_COLUMNS,
-    JOB_COLUMNS,
-    LOG_COLUMNS,
-    log_digest,
-)
+from gpusched.audit.log import FAULT_COLUMNS, HOLD_COLUMNS, JOB_COLUMNS, LOG_COLUMNS, log_digest
 from gpusched.reference.model import CANCELLED, FAILED, FINISHED, KILLED
 from gpusched.schedules.schedule import DECISION_COLUMNS, StoredSchedule
 from gpusched.specs.run_spec import OutageSource, TraceSource

@@ -64,10 +64,7 @@ MISTAKES = [
         "run -p fifo --servers 4 --jobs 200 --report a.html --gantt 0:inf",
         "--gantt: '0:inf' must be two increasing",
     ),
-    (
-        "run -p fifo --servers 4 --jobs 200 --gantt 0:5",
-        "--gantt: needs --report or --out",
-    ),
+    ("run -p fifo --servers 4 --jobs 200 --gantt 0:5", "--gantt: needs --report or --out"),
     ("run -p fifo --by users", "--by: unknown 'users'; did you mean 'user'"),
     ("run jobs.csv -p fifo --by user", "has no column user"),
     ("run -p fifo --price dear", "--price: 'dear' must be a number"),

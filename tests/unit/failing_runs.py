@@ -8,13 +8,7 @@ import numpy as np
 import gpusched as gs
 from gpusched.model.outages import Outages
 from gpusched.results.result import Result
-from gpusched.schedules.schedule import (
-    FAILED,
-    FINISHED,
-    KILLED,
-    StoredSchedule,
-    digest_of,
-)
+from gpusched.schedules.schedule import FAILED, FINISHED, KILLED, StoredSchedule, digest_of
 from gpusched.specs.run_spec import OutageSource, RunSpec, TraceSource
 
 SECOND = 1_000_000

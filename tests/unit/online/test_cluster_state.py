@@ -342,9 +342,7 @@ def test_nothing_happens_where_nothing_happened():
     decision = first()
     for now_s in (1, 2.5, 7):
         decision = gs.decide(
-            state_of_three(now_s, [0, 1], RUNNING),
-            policy="conservative",
-            memory=decision.memory,
+            state_of_three(now_s, [0, 1], RUNNING), policy="conservative", memory=decision.memory
         )
         assert not decision.job.size
     assert _asked_us(decision.memory) == [1_000_000, 2_500_000, 7_000_000]

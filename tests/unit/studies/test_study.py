@@ -171,10 +171,7 @@ TAU = {"option": "tau", "policy": "a-srpt"}
         ({"traces": [{"file": []}]}, r"file: at least one is needed.*\$.traces\[0\]"),
         ({"traces": [{**PHILLY, "sample": 1.5}]}, "sample: 1.5 must be positive and at most 1"),
         ({"traces": [{**PHILLY, "member": "a"}]}, "member: only for a file, not for generate"),
-        (
-            {"traces": [{"trace": a_trace(), "model": 1}]},
-            "model: only for generate, not for a",
-        ),
+        ({"traces": [{"trace": a_trace(), "model": 1}]}, "model: only for generate, not for a"),
         ({"traces": [{"trace": 3}]}, "trace: expected a Trace, not 3"),
         ({"clusters": [{"gpus": 8}]}, "servers, file or cluster: exactly one .* neither is given"),
         (

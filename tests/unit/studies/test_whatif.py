@@ -10,14 +10,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.studies.what_if import (
-    LOST,
-    MEASURES,
-    Change,
-    Scenario,
-    can_join,
-    parse_changes,
-)
+from gpusched.studies.what_if import LOST, MEASURES, Change, Scenario, can_join, parse_changes
 from gpusched.traces.outages import drawn_for
 from tests.each import each
 from tests.unit.studies.site_logs import SITE, jobs, logged

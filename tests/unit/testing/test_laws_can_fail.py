@@ -262,11 +262,7 @@ HELD = gs.Trace.from_columns(
             "start before its dependencies are met: job 2 runs from 9000000 us, but that is at "
             "10000000 us",
         ),
-        (
-            "eligible",
-            figure("eligible_us", 3, -1),
-            "wrong eligible_us: job 3: -1, the log has -2",
-        ),
+        ("eligible", figure("eligible_us", 3, -1), "wrong eligible_us: job 3: -1, the log has -2"),
         (
             "cancellations",
             row("end_us", 1, 16 * S),

@@ -282,13 +282,7 @@ def test_draws_differ_by_their_seed_and_are_equal_for_one(weeks):
 
 def test_every_week_is_drawn_as_often(weeks):
     first = int(weeks.submit_us[0])
-    of_name = dict(
-        zip(
-            weeks.user.values(),
-            (weeks.submit_us - first) // WEEK,
-            strict=True,
-        )
-    )
+    of_name = dict(zip(weeks.user.values(), (weeks.submit_us - first) // WEEK, strict=True))
     seen = np.zeros(6)
     for seed in range(100):
         drawn = resampled(weeks, WEEK, np.random.default_rng(seed))

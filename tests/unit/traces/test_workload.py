@@ -291,11 +291,7 @@ def test_other_columns_are_those_of_a_trace_that_is_made_of_them():
 @each(
     ("columns", "error", "message"),
     [
-        (
-            {"users": [1, 2, 3]},
-            ValueError,
-            r"column 'users' cannot be set; did you mean 'user'\?",
-        ),
+        ({"users": [1, 2, 3]}, ValueError, r"column 'users' cannot be set; did you mean 'user'\?"),
         ({"profile": [0, 0, 0]}, ValueError, "'profile' cannot be set; see with_profiles"),
         ({"gpus": [1, 0, 1]}, ValueError, "with_columns, row 2, column 'gpus': 0 must be positive"),
         ({"gpus": [9, 9, 9]}, ValueError, "row 1, column 'max_gpus': 8 must be at least gpus"),

@@ -355,10 +355,7 @@ def test_what_every_server_fulfils_leaves_nobody_out(change, tmp_path):
     assert gs.online.read_state(tmp_path).jobs.id.tolist() == [41, 42, 43]
 
 
-@each(
-    ("most", "tasks"),
-    [(3, 2), ({"set": True, "infinite": True, "number": 0}, 8), (0, 8)],
-)
+@each(("most", "tasks"), [(3, 2), ({"set": True, "infinite": True, "number": 0}, 8), (0, 8)])
 def test_no_more_tasks_of_an_array_run_than_it_allows(state, most, tasks):
     queue, nodes = documents()
     queue["jobs"][0] |= {"array_job_id": 40, "array_task_id": 1, "array_max_tasks": most}
