@@ -3,6 +3,8 @@
 A file may be as long as one idea needs. Run this file with ``-s`` to see how much is used.
 """
 
+from __future__ import annotations
+
 import ast
 import subprocess
 import sys

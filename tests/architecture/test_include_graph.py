@@ -7,23 +7,9 @@ from tests.architecture.sources import CORE, CPP, CPP_FILES, code_of, includes, 
 
 # From the ground up: a room includes those above it in this table, and itself.
 ROOMS = (
-    "base",
-    "model",
-    "solvers",
-    "seams",
-    "engine",
-    "placing",
-    "queueing",
-    "preemption",
-    "elastic",
-    "gangs",
-    "market",
-    "deadlines",
-    "plugins",
-    "runs",
-    "bindings",
-    "tools",
-)
+    "base", "model", "solvers", "seams", "engine", "placing", "queueing", "preemption", "elastic",
+    "gangs", "market", "deadlines", "plugins", "runs", "bindings", "tools",
+)  # fmt: skip
 FLOOR = {room: floor for floor, room in enumerate(ROOMS)}
 
 TOOLS = [path for path in CPP_FILES if path.relative_to(CPP).parts[0] == "tools"]

@@ -112,11 +112,8 @@ def test_no_code_branches_on_the_name_of_a_plug_in() -> None:
 def test_no_reader_shares_its_file() -> None:
     readers = [module for module in MODULES if module.startswith("traces.formats.")]
     assert {
-        "traces.formats.itp",
-        "traces.formats.swf",
-        "traces.formats.helios",
-        "traces.formats.gavel",
-    } <= set(readers)
+        "traces.formats.itp", "traces.formats.swf", "traces.formats.helios", "traces.formats.gavel",
+    } <= set(readers)  # fmt: skip
 
 
 def test_the_tables_of_the_documentation_are_those_of_the_registry(

@@ -202,12 +202,9 @@ def test_restart_costs_that_add_up_to_more_than_time_has_are_an_error(restart):
     # A job that is preempted 800 times, and owes half a millennium each time.
     num_jobs = 800
     jobs = gs.Trace.from_columns(
-        10.0 * np.arange(num_jobs),
-        np.where(np.arange(num_jobs) == 0, 1e6, 1),
-        np.ones(num_jobs),
-        checkpoint_s=np.full(num_jobs, 9e9),
-        restart_s=np.full(num_jobs, 9e9),
-    )
+        10.0 * np.arange(num_jobs), np.where(np.arange(num_jobs) == 0, 1e6, 1), np.ones(num_jobs),
+        checkpoint_s=np.full(num_jobs, 9e9), restart_s=np.full(num_jobs, 9e9),
+    )  # fmt: skip
     arguments = {"cluster": gs.Cluster.uniform(1, 1), "policy": f"srtf:restart={restart}"}
     if restart == "time":  # paid for once, at the last resume
         assert gs.simulate(jobs, **arguments).audit().ok

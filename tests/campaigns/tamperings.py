@@ -26,19 +26,12 @@ from tests.golden.workload import cluster, demanding, roomy_cluster, trace, urge
 
 HOUR_US = 3_600_000_000
 SHOWN_BY_DECISIONS = {
-    "estimates: jobs estimates longer",
-    "contention: spec policy las",
-    "contention: spec policy fifo",
-    "contention: counter rates_changed +1",
-    "contention: counter rates_changed -139",
-    "migration: spec policy las",
-    "shares: spec policy las",
-    "cancelled: spec policy las",
-    "cancelled: spec policy fifo",
-    "holds: spec policy las",
-    "limits: spec policy las",
-    "limits: spec policy fifo",
-}
+    "estimates: jobs estimates longer", "contention: spec policy las",
+    "contention: spec policy fifo", "contention: counter rates_changed +1",
+    "contention: counter rates_changed -139", "migration: spec policy las",
+    "shares: spec policy las", "cancelled: spec policy las", "cancelled: spec policy fifo",
+    "holds: spec policy las", "limits: spec policy las", "limits: spec policy fifo",
+}  # fmt: skip
 """What the log allows, and only a replay of the decisions shows."""
 
 SHOWN_BY_NOTHING = {
@@ -135,15 +128,10 @@ def rebuilt(result: gs.Result, **parts: Any) -> gs.Result:
     """Return a result with other parts; all that is computed of them is computed anew."""
     kept = {name: parts.get(name, getattr(result, name)) for name in ("trace", "spec", "schedule")}
     return gs.Result(
-        kept["trace"],
-        parts.get("cluster", result.cluster),
-        kept["spec"],
-        kept["schedule"],
-        result.wall_s,
-        clairvoyant=result.clairvoyant,
-        prediction=result.prediction,
+        kept["trace"], parts.get("cluster", result.cluster), kept["spec"], kept["schedule"],
+        result.wall_s, clairvoyant=result.clairvoyant, prediction=result.prediction,
         outages=parts.get("outages", result.outages),
-    )
+    )  # fmt: skip
 
 
 def with_schedule(result: gs.Result, **columns: Any) -> gs.Result:

@@ -33,11 +33,7 @@ def runs():
         "many jobs": gs.simulate(gs.generate("philly", jobs=400), CLUSTER, policy="fifo"),
         "deadlines": gs.simulate(JOBS.with_deadlines(seed=1), CLUSTER, policy="dancer"),
         "contention": gs.simulate(
-            profiled,
-            CLUSTER,
-            policy="srtf",
-            placement="first-fit",
-            speed="ring",
+            profiled, CLUSTER, policy="srtf", placement="first-fit", speed="ring",
             contention="shared",
         ),
         "predictions": gs.simulate(JOBS, CLUSTER, policy="sjf", predictor="forest:trees=2"),
@@ -46,7 +42,7 @@ def runs():
         ),
         "failures": each_end(),
         "holds": each_hold(),
-    }
+    }  # fmt: skip
 
 
 @every_metric

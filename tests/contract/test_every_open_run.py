@@ -36,13 +36,9 @@ def test_every_placement(policy, placement):
 @each("speed", SPEEDS)
 def test_every_speed_and_contention(speed, contention):
     gs.testing.check_speed(
-        speed,
-        contention=contention,
-        policy="srtf",
-        placement="spread",
-        laws=LAWS,
+        speed, contention=contention, policy="srtf", placement="spread", laws=LAWS,
         on=(NETWORKED, NETWORKED_CLUSTER),
-    )
+    )  # fmt: skip
 
 
 @each("policy", ["dancer", "elasticflow", "chronus", "optimus", "matching"])

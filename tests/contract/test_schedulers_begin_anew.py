@@ -24,15 +24,12 @@ def crowd(seed: int, jobs: int) -> gs.Trace:
     slack = rng.uniform(0.9, rng.choice([1.5, 4.0, 30.0], jobs))
     profiles = typed_profiles()
     return gs.Trace.from_columns(
-        submit_s,
-        service_s,
-        rng.choice([1, 1, 1, 2, 4, 8], jobs),
+        submit_s, service_s, rng.choice([1, 1, 1, 2, 4, 8], jobs),
         deadline_s=np.where(rng.random(jobs) < 0.9, np.ceil(submit_s + slack * service_s), np.nan),
         value=rng.choice([0.1, 1.0, 5.0], jobs) * service_s,
-        restart_s=np.full(jobs, float(rng.choice([0.0, 4.0, 25.0]))),
-        profiles=profiles,
+        restart_s=np.full(jobs, float(rng.choice([0.0, 4.0, 25.0]))), profiles=profiles,
         profile=rng.integers(0, len(profiles), jobs),
-    )
+    )  # fmt: skip
 
 
 @each("name", NATIVE)

@@ -34,14 +34,10 @@ def test_the_code_of_a_page_runs(page, tmp_path):
     readers_files.write(tmp_path)
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
-        [sys.executable, "-m", "tests.docs.run_page", page],
-        cwd=tmp_path,
+        [sys.executable, "-m", "tests.docs.run_page", page], cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": path, "MPLBACKEND": "agg", "COLUMNS": "100"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=200,
-    )
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
 
 

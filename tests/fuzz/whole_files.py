@@ -122,12 +122,9 @@ def npz(*, packed: bool = False) -> bytes:
     file = io.BytesIO()
     save = np.savez_compressed if packed else np.savez
     save(
-        file,
-        submit_s=np.arange(4.0),
-        service_s=np.full(4, 9),
-        gpus=np.ones(4, np.int32),
+        file, submit_s=np.arange(4.0), service_s=np.full(4, 9), gpus=np.ones(4, np.int32),
         user=np.array(["a", "b", "a", "c"]),
-    )
+    )  # fmt: skip
     return file.getvalue()
 
 

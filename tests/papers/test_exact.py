@@ -21,12 +21,9 @@ def batch(
     """Jobs at time 0 with one profile: 0.1 s of computing, and 0.02 to 0.05 s on idle links."""
     profile = gs.model.JobProfile("model", gradient, 32.0, 0.0, 0.1)
     trace = gs.Trace.from_columns(
-        submit_s=np.zeros(len(gpus)),
-        service_s=service_s,
-        gpus=gpus,
-        profile=np.zeros(len(gpus), dtype=np.int32),
-        profiles=(profile,),
-    )
+        submit_s=np.zeros(len(gpus)), service_s=service_s, gpus=gpus,
+        profile=np.zeros(len(gpus), dtype=np.int32), profiles=(profile,),
+    )  # fmt: skip
     groups = (gs.ServerGroup(1, count, nic_gbps=10, intra_gbps=200) for count in servers)
     return trace, gs.Cluster(tuple(groups))
 
@@ -152,12 +149,9 @@ def test_the_core_replays_the_plan_in_the_same_time(seed):
     trace, cluster = draw(seed, 3)
     solution = exact.solve(problem_of(trace, cluster))
     result = exact.replay(
-        solution,
-        trace,
-        cluster,
-        speed=f"ring:overhead_s={OVERHEAD_S}",
+        solution, trace, cluster, speed=f"ring:overhead_s={OVERHEAD_S}",
         contention=f"shared:degradation={DEGRADATION}",
-    )
+    )  # fmt: skip
     assert result.summary()["makespan_s"] == pytest.approx(solution.makespan_s, abs=2e-4)
     assert result.schedule.num_servers.tolist() == np.count_nonzero(solution.placement, 1).tolist()
 

@@ -26,17 +26,11 @@ def drawn(rng: np.random.Generator) -> Jobs:
         remaining, elapsed = np.exp(rng.normal(8, 2, (2, num)))
     rates[rates.max(axis=1) == 0, 0] = 1.0
     return Jobs(
-        rates=rates,
-        gpus=2.0 ** rng.integers(0, 3, num),
-        weight=np.ones(num),
-        remaining=remaining,
-        elapsed=elapsed,
-        served=elapsed * rng.random(num) * (rng.random(num) < 0.7),
-        time_left=np.full(num, np.inf),
-        value=np.ones(num),
-        capacity=rng.choice([4.0, 12.0], types),
+        rates=rates, gpus=2.0 ** rng.integers(0, 3, num), weight=np.ones(num), remaining=remaining,
+        elapsed=elapsed, served=elapsed * rng.random(num) * (rng.random(num) < 0.7),
+        time_left=np.full(num, np.inf), value=np.ones(num), capacity=rng.choice([4.0, 12.0], types),
         breaks_ties=bool(rng.random() < 0.5),
-    )
+    )  # fmt: skip
 
 
 @pytest.fixture

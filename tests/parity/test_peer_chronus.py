@@ -25,14 +25,11 @@ def tasks(name: str, unit: int = 1) -> list[Task]:
     """Read a trace as the program does."""
     return [
         Task(
-            submit=int(job["submit_time"]) * unit,
-            duration=int(job["duration"]) * unit,
-            deadline=int(job["ddl"]) * unit,
-            gpus=int(job["num_gpu"]),
-            number=number,
+            submit=int(job["submit_time"]) * unit, duration=int(job["duration"]) * unit,
+            deadline=int(job["ddl"]) * unit, gpus=int(job["num_gpu"]), number=number,
         )
         for number, job in enumerate(rows(f"{name}_trace"))
-    ]
+    ]  # fmt: skip
 
 
 def ours(jobs: list[Task], cluster: gs.Cluster, lease_s: float, plans: str) -> list[int]:

@@ -28,14 +28,10 @@ def crowds(seed: int, jobs: int, restart_s: float | None = None, bursts: int = 4
         restart_s = float(rng.choice([0.0, 0.0, 4.0, 25.0]))
     profiles = typed_profiles()
     return gs.Trace.from_columns(
-        submit_s,
-        service_s,
-        rng.choice([1, 1, 1, 2, 4, 8], jobs),
-        deadline_s=np.ceil(deadline_s),
-        restart_s=np.full(jobs, restart_s),
-        profiles=profiles,
+        submit_s, service_s, rng.choice([1, 1, 1, 2, 4, 8], jobs), deadline_s=np.ceil(deadline_s),
+        restart_s=np.full(jobs, restart_s), profiles=profiles,
         profile=rng.integers(0, len(profiles), jobs),
-    )
+    )  # fmt: skip
 
 
 def assert_equal_runs(trace: gs.Trace, policy: str, speed: str, placement: str) -> int:

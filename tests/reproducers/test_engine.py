@@ -50,14 +50,10 @@ def test_entry_decides_inside_a_queue_beyond_the_512th_limit():
 def test_a_run_refuses_a_task_without_gpus_that_came_past_the_checks_of_a_trace():
     row = np.array([0, 0], np.int32)
     table = _core.JobTable(
-        np.array([0, 0], np.int64),
-        np.array([SECOND, SECOND], np.int64),
-        np.array([1, 0], np.int32),
-        demand=row,
-        demand_share_milli=np.array([1000], np.int32),
-        demand_cpu_milli=np.array([500], np.int64),
-        demand_memory_mib=np.array([0], np.int64),
-    )
+        np.array([0, 0], np.int64), np.array([SECOND, SECOND], np.int64),
+        np.array([1, 0], np.int32), demand=row, demand_share_milli=np.array([1000], np.int32),
+        demand_cpu_milli=np.array([500], np.int64), demand_memory_mib=np.array([0], np.int64),
+    )  # fmt: skip
     cluster = make_cluster([(2, "gpu")])
     servers = _core.Cluster(cluster.server_gpus, cluster.server_type, **cluster.core_columns())
     for policy in ("2d-las", "easy", "srtf", "conservative", "fifo"):

@@ -58,13 +58,10 @@ def drawn(seed: int) -> Instance:
         work = max(rates.values()) * SLOT_S * (int(rng.integers(0, window)) + rng.uniform(0.5, 0.9))
         jobs.append(
             DeadlineJob(
-                arrival_s=arrival * SLOT_S,
-                deadline_s=(arrival + window) * SLOT_S,
-                work=work,
-                rates=rates,
-                value=float(rng.choice([1.0, 1.0, 2.0])),
+                arrival_s=arrival * SLOT_S, deadline_s=(arrival + window) * SLOT_S, work=work,
+                rates=rates, value=float(rng.choice([1.0, 1.0, 2.0])),
             )
-        )
+        )  # fmt: skip
     return Instance(jobs, gpus, slots, most_gpus)
 
 

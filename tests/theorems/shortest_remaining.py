@@ -52,9 +52,6 @@ def share(seed: int) -> float:
 
 
 THEOREM: Final = Theorem(
-    name="srpt",
-    says="the sum of JCT of `srtf` on one GPU is the least there is",
-    constant="1",
-    against="all orders of priorities",
-    check=share,
-)
+    name="srpt", says="the sum of JCT of `srtf` on one GPU is the least there is", constant="1",
+    against="all orders of priorities", check=share,
+)  # fmt: skip

@@ -15,24 +15,17 @@ ONE_SERVER = gs.Cluster.uniform(servers=1, gpus=1)
 @cache
 def failures(seed, mtbf, down, until):
     return gs.generate_outages(
-        ONE_SERVER,
-        until_s=until * MINUTE,
-        mtbf_s=mtbf * MINUTE,
-        repair_s=max(down * MINUTE, 1e-6),
+        ONE_SERVER, until_s=until * MINUTE, mtbf_s=mtbf * MINUTE, repair_s=max(down * MINUTE, 1e-6),
         seed=seed,
-    )
+    )  # fmt: skip
 
 
 def times_min(seeds, expected, *, work, every, write, mtbf, restart=0.0, down=0.0):
     """Return the time to finish alone, for each seed; all in minutes. It is about ``expected``."""
     trace = gs.Trace.from_columns(
-        [0],
-        [work * MINUTE],
-        [1],
-        checkpoint_every_s=[every * MINUTE],
-        checkpoint_write_s=[write * MINUTE],
-        restart_s=[restart * MINUTE],
-    )
+        [0], [work * MINUTE], [1], checkpoint_every_s=[every * MINUTE],
+        checkpoint_write_s=[write * MINUTE], restart_s=[restart * MINUTE],
+    )  # fmt: skip
     found = []
     for seed in seeds:
         outages = failures(seed, mtbf, down, 1.5 * expected)

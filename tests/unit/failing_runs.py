@@ -110,12 +110,9 @@ def each_end() -> Result:
     30 to 120 until it finishes at 100 (F9). Job 3 saves 60 s until 70, and pays 5 s (F2).
     """
     trace = gs.Trace.from_columns(
-        [0] * 4,
-        [100] * 4,
-        [4] * 4,
-        id=["limit", "loser", "drained", "saver"],
+        [0] * 4, [100] * 4, [4] * 4, id=["limit", "loser", "drained", "saver"],
         gpu_types=[[kind] for kind in TYPES],
-    )
+    )  # fmt: skip
     return failing(
         trace,
         gs.Cluster(tuple(gs.ServerGroup(1, 4, kind) for kind in TYPES)),

@@ -93,14 +93,9 @@ any_case = st.tuples(st.sampled_from(POLICIES), st.sampled_from(PLACEMENTS)).fla
 
 def replayed(case):
     return simulated(
-        case.jobs,
-        case.servers,
-        case.policy,
-        case.placement,
-        policy_params=case.policy_params,
-        placement_params=case.placement_params,
-        seed=case.seed,
-    )
+        case.jobs, case.servers, case.policy, case.placement, policy_params=case.policy_params,
+        placement_params=case.placement_params, seed=case.seed,
+    )  # fmt: skip
 
 
 @given(any_case)
@@ -143,15 +138,9 @@ def test_a_report_raises_with_all_its_problems():
     result = non_preemptive()
     bad = {"status": with_value(result.schedule.status, 0, 2)}
     report = audit(
-        result.trace,
-        result.cluster,
-        result.spec,
-        replace(result.schedule, **bad),
-        result.intervals,
-        result.digest,
-        result.summary,
-        declared(result.spec),
-    )
+        result.trace, result.cluster, result.spec, replace(result.schedule, **bad),
+        result.intervals, result.digest, result.summary, declared(result.spec),
+    )  # fmt: skip
     assert not report.ok
     assert str(report) == "\n".join(report.problems)
     with pytest.raises(AuditError, match="job 0 is neither finished nor rejected"):

@@ -72,17 +72,10 @@ def shared_runs(draw):
         )
     )
     return simulated(
-        jobs,
-        case.servers,
-        case.policy,
-        case.placement,
-        policy_params=case.policy_params,
-        placement_params=case.placement_params,
-        seed=case.seed,
-        network=draw(networks(len(case.servers))),
-        contention=contention,
-        contention_params=params,
-    )
+        jobs, case.servers, case.policy, case.placement, policy_params=case.policy_params,
+        placement_params=case.placement_params, seed=case.seed,
+        network=draw(networks(len(case.servers))), contention=contention, contention_params=params,
+    )  # fmt: skip
 
 
 @given(shared_runs())
@@ -122,14 +115,9 @@ def crowded():
         job(5, 4, 1, profile=SLOW),
     ]
     return simulated(
-        jobs,
-        [(4, "V100")] * 4,
-        "fifo",
-        "spread",
-        network=Network([8.0] * 4, [80.0] * 4),
-        contention="shared",
-        contention_params={"degradation": 0.25},
-    )
+        jobs, [(4, "V100")] * 4, "fifo", "spread", network=Network([8.0] * 4, [80.0] * 4),
+        contention="shared", contention_params={"degradation": 0.25},
+    )  # fmt: skip
 
 
 def test_a_schedule_under_contention_is_right_by_hand(crowded):

@@ -151,15 +151,11 @@ def test_jobs_that_lose_their_gpus_to_a_policy_that_takes_over_are_no_fault_but_
 
 def test_elastic_jobs_that_start_anew_under_a_policy_that_takes_over_were_preempted():
     jobs = gs.Trace.from_columns(
-        [0, 0, 5],
-        [40, 20, 30],
-        [2, 2, 1],
-        min_gpus=[1, 1, 1],
-        max_gpus=[4, 4, 4],
+        [0, 0, 5], [40, 20, 30], [2, 2, 1], min_gpus=[1, 1, 1], max_gpus=[4, 4, 4],
         deadline_s=[200, 8, 400],
         profiles=[gs.model.JobProfile("p", throughput={"T4": {1: 1.0, 2: 1.8, 4: 3.0}})],
         profile=[0, 0, 0],
-    )
+    )  # fmt: skip
     cluster = gs.Cluster((gs.ServerGroup(1, 4, "T4"),))
     for second in ("edf-fastest", "elasticflow", "edf-greatest:admission=true"):
         result = changed(jobs, cluster, "fifo", second, 12, speed="table")

@@ -321,12 +321,9 @@ def test_a_notebook_has_a_line_with_the_time_left(notebook):
         for done in (1_000, 1_010, 1_030):  # a thousand were kept
             tell(Progress(done, 1_030))
     assert [shown["text/plain"] for shown in notebook.shown] == [
-        "<loads>",
-        "<loads>: 1,000 of 1,030 runs",
-        "<loads>: 1,010 of 1,030 runs 40 s left",
-        "<loads>: 1,030 of 1,030 runs in 30 s",
-        "<loads>: 1,030 of 1,030 runs in 40 s",
-    ]
+        "<loads>", "<loads>: 1,000 of 1,030 runs", "<loads>: 1,010 of 1,030 runs 40 s left",
+        "<loads>: 1,030 of 1,030 runs in 30 s", "<loads>: 1,030 of 1,030 runs in 40 s",
+    ]  # fmt: skip
     assert notebook.shown[0]["text/html"] == "&lt;loads&gt;"
     assert notebook.shown[2]["text/html"] == (
         '<progress max="1030" value="1010"></progress> &lt;loads&gt;: 1,010 of 1,030 runs 40 s left'

@@ -217,12 +217,9 @@ def test_prices_are_what_a_worker_is_worth():
 
 def test_the_table_of_a_decision_reads_well():
     found = place_jobs(
-        [[1.0, 2.0], [2.0, 1.0]],
-        rounds=3.0,
-        round_samples=4.0,
-        capacity=[2, 2],
+        [[1.0, 2.0], [2.0, 1.0]], rounds=3.0, round_samples=4.0, capacity=[2, 2],
         labels=["T4", "V100"],
-    )
+    )  # fmt: skip
     text = str(found)
     assert "2 jobs: mean completion" in text
     assert "2 V100" in text

@@ -82,16 +82,10 @@ def features_of(trace, finished=()):
 
 def test_features_are_what_is_known_at_submission():
     trace = gs.Trace.from_columns(
-        [0, 3600, 7200, 93_600],
-        [10, 40, 90, 1],
-        [8, 8, 8, 4],
-        user=["a", "a", "b", "a"],
-        group=["g"] * 4,
-        queue=["q", "q", "r", "q"],
-        gpu_types=["", "V100", "", "V100"],
-        estimate_s=[np.nan, np.nan, np.nan, 99],
-        epoch=datetime(2024, 5, 1, 9, 30),
-    )
+        [0, 3600, 7200, 93_600], [10, 40, 90, 1], [8, 8, 8, 4], user=["a", "a", "b", "a"],
+        group=["g"] * 4, queue=["q", "q", "r", "q"], gpu_types=["", "V100", "", "V100"],
+        estimate_s=[np.nan, np.nan, np.nan, 99], epoch=datetime(2024, 5, 1, 9, 30),
+    )  # fmt: skip
     found = features_of(trace, [1, 0, 2])
     expected = {
         "user": 0, "group": 0, "queue": 0, "gpu_types": 0, "model": -1, "log2_gpus": 2,

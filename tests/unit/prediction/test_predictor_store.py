@@ -18,13 +18,9 @@ from tests.learners import learner
 from tests.unit.prediction.predicting import recurring
 
 LEARNERS = (
-    "forest:trees=3",
-    "forest:target=mean,trees=3",
-    "forest:target=log,trees=3",
-    "group-mean",
-    "last-value",
-    "quantile:q=0.9",
-)
+    "forest:trees=3", "forest:target=mean,trees=3", "forest:target=log,trees=3", "group-mean",
+    "last-value", "quantile:q=0.9",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

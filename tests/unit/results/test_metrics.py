@@ -489,13 +489,9 @@ PROFILE = gs.model.JobProfile(
 def jobs(num_jobs: int = 4, **columns: object) -> gs.Trace:
     """Gangs of two on the hour, ten minutes each on V100."""
     return gs.Trace.from_columns(
-        submit_s=[0] * num_jobs,
-        service_s=[600] * num_jobs,
-        gpus=[2] * num_jobs,
-        profiles=[PROFILE],
-        profile=[0] * num_jobs,
-        **columns,
-    )
+        submit_s=[0] * num_jobs, service_s=[600] * num_jobs, gpus=[2] * num_jobs,
+        profiles=[PROFILE], profile=[0] * num_jobs, **columns,
+    )  # fmt: skip
 
 
 class Widen(gs.Scheduler):

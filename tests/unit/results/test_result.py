@@ -31,13 +31,9 @@ def result():
     """Four GPUs: job b runs 2-3 and, its restart of 2 s paid, 5-11; c runs 3-5; a does not fit."""
     jobs = [job(1, 7, 5), job(2, 5, 4), job(3, 2, 2)]
     return simulated(
-        jobs,
-        [(2, "V100"), (2, "V100")],
-        "srtf",
-        policy_params={"cost_s": 2.0},
-        id=["a", "b", "c"],
+        jobs, [(2, "V100"), (2, "V100")], "srtf", policy_params={"cost_s": 2.0}, id=["a", "b", "c"],
         user=["ann", "bob", "ann"],
-    )
+    )  # fmt: skip
 
 
 @each(

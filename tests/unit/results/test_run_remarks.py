@@ -195,12 +195,9 @@ def test_where_no_job_may_choose_between_types_nothing_is_taken_for_granted(type
 
 TWO_GPUS = gs.Cluster.uniform(1, 2)
 TRACE = gs.Trace.from_columns(
-    submit_s=[0, 1, 2],
-    service_s=[100, 50, 9],
-    gpus=[2, 2, 2],
-    deadline_s=[200, 60, 1000],
+    submit_s=[0, 1, 2], service_s=[100, 50, 9], gpus=[2, 2, 2], deadline_s=[200, 60, 1000],
     restart_s=[5, 5, 5],
-)
+)  # fmt: skip
 DATED = dataclasses.replace(TRACE, epoch=datetime(2020, 1, 1))
 
 

@@ -31,17 +31,10 @@ def full() -> gs.Trace:
     labels = {
         name: Labels(np.array([0, 1, 0, 1]), ("a", "b"))
         for name in (
-            "user",
-            "queue",
-            "group",
-            "partition",
-            "account",
-            "qos",
-            "dependency",
-            "array",
+            "user", "queue", "group", "partition", "account", "qos", "dependency", "array",
             "ran_on",
         )
-    }
+    }  # fmt: skip
     given: dict[str, Any] = {
         "submit_us": ones * 5,
         "service_us": ones * 7,

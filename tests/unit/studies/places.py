@@ -57,12 +57,9 @@ def ray_cluster() -> Iterator[None]:
         yield
         return
     ray.init(
-        address="local",
-        num_cpus=2,
-        include_dashboard=False,
-        log_to_driver=False,
+        address="local", num_cpus=2, include_dashboard=False, log_to_driver=False,
         logging_level="ERROR",
-    )
+    )  # fmt: skip
     try:
         yield
     finally:

@@ -79,15 +79,9 @@ def case_of(
 ) -> Case:
     made = type("Made", (Forged,), forged)
     return made(
-        trace,
-        CLUSTER,
-        Subject.of("policy", policy),
-        Subject.of("placement", placement),
-        SpeedChoice("fixed"),
-        role=role,
-        claims=frozenset(claims),
-        outages=outages,
-    )
+        trace, CLUSTER, Subject.of("policy", policy), Subject.of("placement", placement),
+        SpeedChoice("fixed"), role=role, claims=frozenset(claims), outages=outages,
+    )  # fmt: skip
 
 
 def fault_of(law: str, case: Case) -> str | None:
@@ -241,16 +235,11 @@ def test_a_forged_schedule_with_failures_and_limits_breaks_the_law(law, forge, f
 
 # Job 1 is cancelled at 15 s, job 2 waits for job 0, and job 3 is never in the queue.
 HELD = gs.Trace.from_columns(
-    submit_s=[0, 0, 1, 2],
-    service_s=[10, 20, 5, 5],
-    gpus=[1, 1, 1, 1],
-    id=["a", "b", "c", "d"],
+    submit_s=[0, 0, 1, 2], service_s=[10, 20, 5, 5], gpus=[1, 1, 1, 1], id=["a", "b", "c", "d"],
     dependency=["", "", "afterok:a,after:b+0.1", "afternotok:a?afternotok:c"],
-    cancel_at_s=[float("nan"), 15, float("nan"), float("nan")],
-    user=["ann", "ann", "bob", "bob"],
-    array=["x", "", "x", ""],
-    array_limit=[1, float("nan"), 1, float("nan")],
-)
+    cancel_at_s=[float("nan"), 15, float("nan"), float("nan")], user=["ann", "ann", "bob", "bob"],
+    array=["x", "", "x", ""], array_limit=[1, float("nan"), 1, float("nan")],
+)  # fmt: skip
 
 
 @each(

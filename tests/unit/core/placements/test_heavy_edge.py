@@ -58,14 +58,9 @@ def run_s(
         submit_s=[0], service_s=[1000], gpus=[graph.gpus], graphs=[graph], graph=[0]
     )
     result = gs.simulate(
-        trace,
-        cluster,
-        policy="fifo",
-        placement=placement,
-        speed="stages",
-        contention=contention,
+        trace, cluster, policy="fifo", placement=placement, speed="stages", contention=contention,
         verify=True,
-    )
+    )  # fmt: skip
     return float(result.jobs["finish_s"][0])
 
 

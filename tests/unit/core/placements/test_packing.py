@@ -207,13 +207,10 @@ def test_random_draws_depend_on_the_seed_alone():
 
 def test_what_no_server_could_hold_is_rejected_with_its_reason():
     trace = gs.Trace.from_columns(
-        submit_s=[0.0, 0.0, 0.0, 0.0, 1.0],
-        service_s=[1.0] * 5,
-        gpus=[1, 1, 1, 9, 1],
-        cpu=[9.0, 1.0, 1.0, 1.0, 8.0],
-        memory_gib=[1.0, 65.0, 1.0, 1.0, 64.0],
+        submit_s=[0.0, 0.0, 0.0, 0.0, 1.0], service_s=[1.0] * 5, gpus=[1, 1, 1, 9, 1],
+        cpu=[9.0, 1.0, 1.0, 1.0, 8.0], memory_gib=[1.0, 65.0, 1.0, 1.0, 64.0],
         gpu_types=[None, None, "H100", None, None],
-    )
+    )  # fmt: skip
     cluster = uniform(2, cpu=8, memory_gib=64)
     for placement in sorted(set(gs.placements()) - set(NOT_FOR_DEMANDS)):
         result = gs.simulate(trace, cluster, policy="fifo", placement=placement)

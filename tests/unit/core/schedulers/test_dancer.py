@@ -30,12 +30,9 @@ def run(
     """Rows of (submit, service, GPUs, deadline)."""
     submit, service, gpus, deadline = zip(*rows, strict=True)
     trace = gs.Trace.from_columns(
-        submit_s=submit,
-        service_s=service,
-        gpus=gpus,
-        deadline_s=[math.nan if due is None else due for due in deadline],
-        **columns,
-    )
+        submit_s=submit, service_s=service, gpus=gpus,
+        deadline_s=[math.nan if due is None else due for due in deadline], **columns,
+    )  # fmt: skip
     if profile is None:
         return gs.simulate(trace, cluster, policy=policy, placement=placement)
     trace = trace.with_profiles(profile)
