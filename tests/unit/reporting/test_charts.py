@@ -1,6 +1,7 @@
 """What the pictures show: points of the curves, extremes, means, bars and readable axes."""
 
 import inspect
+import itertools
 import re
 import struct
 import sys
@@ -444,10 +445,17 @@ def test_a_picture_is_a_file_and_names_are_no_markup(name, comparison, tmp_path)
 PIXELS = struct.Struct(">II")
 
 
-@pytest.mark.parametrize(("width", "points"), [("column", 238), ("text", 504.6), (120, 340)])
-@pytest.mark.parametrize("name", ["jct_cdf", "queue", "wait_by_user", "gantt"])
-def test_files_have_the_width_that_was_asked_for(name, width, points, comparison, tmp_path):
+WIDTHS = {"column": 238, "text": 504.6, 120: 340}
+FILED = itertools.product(["jct_cdf", "queue", "wait_by_user", "gantt"], WIDTHS)
+
+
+@pytest.mark.parametrize(
+    ("name", "width"),
+    [pytest.param(*one, marks=pytest.mark.long if at % 4 else ()) for at, one in enumerate(FILED)],
+)
+def test_files_have_the_width_that_was_asked_for(name, width, comparison, tmp_path):
     pytest.importorskip("vl_convert")
+    points = WIDTHS[width]
     chart = getattr(gs.plot, name)(comparison)
     for ending in ("svg", "pdf", "png"):
         gs.plot.save(chart, tmp_path / f"a.{ending}", width)

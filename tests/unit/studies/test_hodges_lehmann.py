@@ -188,7 +188,13 @@ def test_texts_are_no_values():
 KINDS = {kind.name: kind for kind in (*SYNTHETIC, *real_kinds())}
 
 
-@each("name", sorted(KINDS))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long if at % 3 else ())
+        for at, name in enumerate(sorted(KINDS))
+    ],
+)
 def test_intervals_of_twelve_seeds_hold_the_truth_as_often_as_they_say(name):
     found = coverage(KINDS[name], 12, experiments=500, seed=2)
     # Three standard errors of 500 experiments; where many seeds are equal, intervals hold more.
