@@ -168,17 +168,11 @@ CALLS: dict[str, tuple[str, Callable[[Path], Any], str]] = {
         lambda path: gs.plot.save(gs.plot.queue(gs.simulate(GROUPED, CLUSTER)), path / "a.pdf"),
         r'a file of a chart needs vl_convert: pip install "gpusched-core\[plot\]"',
     ),
-    "forest": (
-        "sklearn",
-        lambda _: learner("forest:trees=2,leaf=2,refit_jobs=5").train(GROUPED),
-        "predictor forest needs sklearn: pip install scikit-learn",
-    ),
-    "pandas": (
-        "pandas",
-        lambda _: gs.simulate(GROUPED, CLUSTER).to_pandas(),
-        r'this needs pandas: pip install "gpusched-core\[pandas\]"',
-    ),
-}
+    "forest": ("sklearn", lambda _: learner("forest:trees=2,leaf=2,refit_jobs=5").train(GROUPED),
+               "predictor forest needs sklearn: pip install scikit-learn"),
+    "pandas": ("pandas", lambda _: gs.simulate(GROUPED, CLUSTER).to_pandas(),
+               r'this needs pandas: pip install "gpusched-core\[pandas\]"'),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("call", sorted(CALLS))

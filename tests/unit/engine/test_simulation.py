@@ -372,23 +372,15 @@ def forget() -> Iterator[None]:
 
 LISTS: dict[str, tuple[Any, Callable[[], object]]] = {
     "order": (gs.policies, lambda: gs.register_order(NAME)(type("Made", (gs.Order,), {}))),
-    "scheduler": (
-        gs.policies,
-        lambda: gs.register_scheduler(NAME)(type("Made", (gs.Scheduler,), {})),
-    ),
-    "placement": (
-        gs.placements,
-        lambda: gs.register_placement(NAME)(type("Made", (gs.Placement,), {})),
-    ),
-    "predictor": (
-        gs.predictors,
-        lambda: gs.register_predictor(NAME)(type("Made", (gs.Predictor,), {})),
-    ),
-    "metric": (
-        gs.metrics,
-        lambda: gs.register_metric(NAME, unit="count", summary="One.")(lambda run: 1),
-    ),
-}
+    "scheduler": (gs.policies,
+                  lambda: gs.register_scheduler(NAME)(type("Made", (gs.Scheduler,), {}))),
+    "placement": (gs.placements,
+                  lambda: gs.register_placement(NAME)(type("Made", (gs.Placement,), {}))),
+    "predictor": (gs.predictors,
+                  lambda: gs.register_predictor(NAME)(type("Made", (gs.Predictor,), {}))),
+    "metric": (gs.metrics,
+               lambda: gs.register_metric(NAME, unit="count", summary="One.")(lambda run: 1)),
+}  # fmt: skip
 
 
 @each("kind", LISTS)

@@ -42,18 +42,12 @@ SAID = {
         },
         "conservative needs run-time estimates, but 1 job has no estimate",
     ),
-    "throughputs": (
-        {"policy": "gavel", "cluster": TYPED},
-        "gavel decides by throughputs, and the speed of the run has none",
-    ),
-    "rejects": (
-        {"trace": gs.Trace.from_columns([0, 1], [5, 5], [1, 99])},
-        "1 job rejected: needs more GPUs than the cluster has",
-    ),
-    "nothing but rejects": (
-        {"trace": gs.Trace.from_columns([0, 1], [5, 5], [98, 99])},
-        "2 jobs rejected: needs more GPUs than the cluster has",
-    ),
+    "throughputs": ({"policy": "gavel", "cluster": TYPED},
+                    "gavel decides by throughputs, and the speed of the run has none"),
+    "rejects": ({"trace": gs.Trace.from_columns([0, 1], [5, 5], [1, 99])},
+                "1 job rejected: needs more GPUs than the cluster has"),
+    "nothing but rejects": ({"trace": gs.Trace.from_columns([0, 1], [5, 5], [98, 99])},
+                            "2 jobs rejected: needs more GPUs than the cluster has"),
     "idle": ({"policy": Idle()}, "3 jobs wait forever"),
     "unfinished": ({"policy": Idle()}, "3 jobs unfinished"),
 }  # fmt: skip

@@ -174,28 +174,22 @@ TAU = {"option": "tau", "policy": "a-srpt"}
         ({"traces": [{"trace": a_trace(), "model": 1}]}, "model: only for generate, not for a"),
         ({"traces": [{"trace": 3}]}, "trace: expected a Trace, not 3"),
         ({"clusters": [{"gpus": 8}]}, "servers, file or cluster: exactly one .* neither is given"),
-        (
-            {"clusters": [{"servers": 4, "gpus": 8, "file": "a.toml"}]},
-            "servers, file or cluster: exactly one is needed, servers and file are given",
-        ),
-        (
-            {"clusters": [{"servers": [{"count": 1, "gpus": 4}], "nic_gbps": 10.0}]},
-            "nic_gbps: only for a number of equal servers",
-        ),
+        ({"clusters": [{"servers": 4, "gpus": 8, "file": "a.toml"}]},
+         "servers, file or cluster: exactly one is needed, servers and file are given"),
+        ({"clusters": [{"servers": [{"count": 1, "gpus": 4}], "nic_gbps": 10.0}]},
+         "nic_gbps: only for a number of equal servers"),
         ({"clusters": [{"cluster": 3}]}, "cluster: expected a Cluster, not 3"),
         ({"parameters": [{**TAU, "values": []}]}, "values: at least one is needed"),
         ({"parameters": [{**TAU, "values": [1, 1]}]}, "values: one value is listed twice"),
-        (
-            {"policies": ["a-srpt"], "parameters": [{**TAU, "values": [1], "name": "seeds"}]},
-            r"'seeds' is the name of another axis - at `\$.parameters\[0\].name`",
-        ),
+        ({"policies": ["a-srpt"], "parameters": [{**TAU, "values": [1], "name": "seeds"}]},
+         r"'seeds' is the name of another axis - at `\$.parameters\[0\].name`"),
         ({"name": "n" * 300}, "name: 300 characters, must be at most"),
         ({"policies": [{"tau": 1.0}]}, r"policy: name missing in \{'tau': 1.0\}"),
         ({"policies": [{"policy": "fifo", "label": " "}]}, "label: ' ' must be a non-empty string"),
         ({"policies": [{"policy": 3, "tau": 1.0}]}, "options must go with a name, not with 3"),
         ({"policies": [gs.Order]}, r"; give an instance: Order\(\)"),
     ],
-)
+)  # fmt: skip
 def test_a_study_that_cannot_be_meant_is_refused(changes, message):
     with pytest.raises((ValueError, TypeError), match=message):
         expand(gs.Study.of(small(**changes)))

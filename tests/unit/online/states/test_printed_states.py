@@ -298,19 +298,15 @@ def test_a_job_that_the_whole_cluster_cannot_hold_is_refused(state):
 
 LEFT_OUT: dict[str, tuple[dict[str, Any], str]] = {
     "limit": ({"state_reason": "QOSMaxGRESPerUser"}, "state_reason is QOSMaxGRESPerUser"),
-    "nodes away": (
-        {"state_reason": "ReqNodeNotAvail, UnavailableNodes:gpu02"},
-        "state_reason is ReqNodeNotAvail",
-    ),
+    "nodes away": ({"state_reason": "ReqNodeNotAvail, UnavailableNodes:gpu02"},
+                   "state_reason is ReqNodeNotAvail"),
     "part": ({"het_job_id": {"set": True, "number": 42}}, "is part of a heterogeneous job"),
     "these servers": ({"required_nodes": "gpu02"}, "asks for servers by name"),
     "not these": ({"excluded_nodes": "gpu[02-03]"}, "excludes servers of the cluster"),
     "features": ({"features": "h100&nvlink"}, "features 'h100&nvlink'"),
     "exclusive": ({"exclusive": ["true"]}, "asks for whole servers"),
-    "shape": (
-        {"tres_per_node": "gres/gpu:3", "node_count": 2},
-        "3 GPUs on each of 2 servers differ from its total",
-    ),
+    "shape": ({"tres_per_node": "gres/gpu:3", "node_count": 2},
+              "3 GPUs on each of 2 servers differ from its total"),
 }  # fmt: skip
 
 
