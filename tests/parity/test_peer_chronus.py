@@ -58,6 +58,7 @@ def test_the_rule_as_we_know_it_writes_the_log_of_the_program():
 
 
 @needs_real_data
+@pytest.mark.long
 @pytest.mark.parametrize("name", SITES)
 def test_without_its_habits_our_policy_ends_every_job_when_it_does(name):
     cluster, jobs = gs.Cluster.uniform(SERVERS, SITES[name].gpus_per_server), tasks(name, US)
