@@ -10,8 +10,6 @@ import gpusched as gs
 from gpusched_papers import exact
 from tests.each import each
 
-optimize = pytest.importorskip("scipy.optimize")
-
 OVERHEAD_S, DEGRADATION = 0.01, 0.1
 
 
@@ -59,6 +57,8 @@ def rates_of(
 
 def least_by_phases(problem: exact.Instance) -> float:
     """Every placement, every list of who runs in which phase, and a linear program for each."""
+    from scipy.optimize import linprog
+
     number = problem.num_jobs
     spans = [range(a, b) for a in range(number) for b in range(a + 1, number + 1)]
     best = np.inf
@@ -74,7 +74,7 @@ def least_by_phases(problem: exact.Instance) -> float:
                     matrix[job, phase] = rate
             else:
                 cost = np.ones(number)
-                found = optimize.linprog(cost, A_eq=matrix, b_eq=problem.service_s)
+                found = linprog(cost, A_eq=matrix, b_eq=problem.service_s)
                 best = min(best, found.fun) if found.status == 0 else best
     return float(best)
 
