@@ -3,8 +3,6 @@
 ``python -m tests.campaigns.theorems a-srpt-fixed a-srpt-stages`` prints the figures.
 """
 
-from __future__ import annotations
-
 import heapq
 import math
 import random
@@ -37,20 +35,14 @@ class Instance:
             self.trace,
             self.cluster,
             policy=gs.Policy(
-                "a-srpt",
-                scan="strict",
-                idle=False,
-                work="low",
-                tau=self.tau,
-                heavy=self.heavy,
-                near=self.near,
-                fill=self.fill,
+                "a-srpt", scan="strict", idle=False, work="low", tau=self.tau, heavy=self.heavy,
+                near=self.near, fill=self.fill,
             ),
             placement=self.placement,
             predictor="estimate",
             speed=self.speed,
             contention="none" if self.speed == "fixed" else "reserved",
-        )
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -107,22 +99,14 @@ def draw_instance(seed: int, speed: str = "stages") -> Instance:
         models = [draw_graph(rng, f"graph {i}", width) for i, width in enumerate(widths)]
         graphs = {"graphs": models, "graph": list(range(num_jobs))}
     trace = gs.Trace.from_columns(
-        submit_s=np.array(submit) / 1e6,
-        service_s=np.array(service) / 1e6,
-        estimate_s=np.array(guess) / 1e6,
-        gpus=widths,
-        **graphs,
-    )
+        submit_s=np.array(submit) / 1e6, service_s=np.array(service) / 1e6,
+        estimate_s=np.array(guess) / 1e6, gpus=widths, **graphs,
+    )  # fmt: skip
     return Instance(
-        trace=trace,
-        cluster=cluster,
-        tau=rng.choice([0.0, 0.5, 1.0, 3.0]),
-        heavy=rng.choice([1.0, 1.5]),
-        near=rng.choice([1.0, 1.1]),
-        fill=rng.choice(["fewest", "most-free"]),
-        placement=rng.choice(PLACEMENTS),
-        speed=speed,
-    )
+        trace=trace, cluster=cluster, tau=rng.choice([0.0, 0.5, 1.0, 3.0]),
+        heavy=rng.choice([1.0, 1.5]), near=rng.choice([1.0, 1.1]),
+        fill=rng.choice(["fewest", "most-free"]), placement=rng.choice(PLACEMENTS), speed=speed,
+    )  # fmt: skip
 
 
 def srpt_completion(submit: list[float], work: list[float]) -> float:

@@ -1,7 +1,5 @@
 """A speed that has nothing but what every speed must have, known only while a test asks for it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 

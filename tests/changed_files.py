@@ -9,8 +9,6 @@ together again in our form, in NumPy's or compressed, with what is not a secret 
 and the stored SHA-256 as they were.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import io

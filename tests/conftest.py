@@ -1,10 +1,10 @@
 """What all tests share."""
 
-from __future__ import annotations
-
 import gc
+import re
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +14,8 @@ from tests import examples as examples  # registers the profiles
 from tests.hanging import Watch
 
 _WATCH = pytest.StashKey[Watch]()
+# What is long as a whole is not even imported where it is left out.
+_ALL_IS_LONG = re.compile(r"^pytestmark = \[?pytest\.mark\.long\b", re.MULTILINE)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -31,6 +33,13 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_configure_node(node: Any) -> None:
     """Tell a process of xdist, which is always told paths, whether the command names any."""
     node.workerinput["names_tests"] = _names_tests(node.config)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Pass over files in which all is long, as below."""
+    if collection_path.suffix != ".py" or _names_tests(config):
+        return None
+    return bool(_ALL_IS_LONG.search(collection_path.read_text())) or None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,7 +1,5 @@
 """A matrix of cases in one test: every case is tried, and those that fail are named."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import traceback

@@ -1,7 +1,5 @@
 """How many examples a law is shown: few by default, many where what is long runs too."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import settings

@@ -1,7 +1,5 @@
 """An end to a process in which a test hangs, in native code as well."""
 
-from __future__ import annotations
-
 import faulthandler
 import os
 import time

@@ -1,7 +1,5 @@
 """Predictors that learn, by name."""
 
-from __future__ import annotations
-
 from gpusched.prediction.choose import predictor
 from gpusched.prediction.learner import Learner
 

@@ -3,8 +3,6 @@
 docs/messages.py explains the messages; a test checks that it has them all.
 """
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """What other processes print: the same, whatever the seed of their hashes."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
@@ -21,13 +19,10 @@ def printed_by_processes(program: str) -> set[str]:
         subprocess.run(
             [sys.executable, "-c", program],
             env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(["", *sys.path])},
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=120,
+            capture_output=True, text=True, check=True, timeout=120,
         ).stdout.strip()
         for seed in ("0", "1")
-    }
+    }  # fmt: skip
 
 
 def interrupted_at(pattern: str, *arguments: object, folder: Path) -> str:

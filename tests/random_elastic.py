@@ -9,8 +9,6 @@ within ``--limit`` seconds has failed, too. Failures are printed with their seed
 ``--cases 1 --seed N`` makes one again.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import time
@@ -54,14 +52,9 @@ class Instance:
     def run(self, predictor: str = "oracle") -> gs.Result:
         """Simulate it."""
         return gs.simulate(
-            self.trace,
-            self.cluster,
-            policy=self.policy,
-            placement=self.placement,
-            speed=self.speed,
-            predictor=predictor,
-            seed=self.seed,
-        )
+            self.trace, self.cluster, policy=self.policy, placement=self.placement,
+            speed=self.speed, predictor=predictor, seed=self.seed,
+        )  # fmt: skip
 
     def __str__(self) -> str:
         return f"{self.policy} with {self.placement} under {self.speed} ({len(self.trace)} jobs)"
@@ -177,18 +170,14 @@ def trace_of(random: Random, cluster: gs.Cluster, slot_s: float, speed: str) -> 
 def dancer(random: Random, slot_s: float) -> gs.Policy:
     """Any of the ways to run it."""
     return gs.Policy(
-        "dancer",
-        slot_s=slot_s,
+        "dancer", slot_s=slot_s,
         prices=pick(random, ("market", "market", "density", "theory", "constant")),
         elastic=pick(random, ("both", "both", "both", "number", "type", "none")),
-        replan=bool(random.random() < 0.7),
-        fill=bool(random.random() < 0.7),
-        retry=bool(random.random() < 0.7),
-        exchange=bool(random.random() < 0.8),
-        whole_slots=bool(random.random() < 0.2),
-        segments=pick(random, (2, 4, 32)),
+        replan=bool(random.random() < 0.7), fill=bool(random.random() < 0.7),
+        retry=bool(random.random() < 0.7), exchange=bool(random.random() < 0.8),
+        whole_slots=bool(random.random() < 0.2), segments=pick(random, (2, 4, 32)),
         quanta=pick(random, (7, 50, 640)),
-    )
+    )  # fmt: skip
 
 
 def period(random: Random, slot_s: float) -> float:
@@ -203,9 +192,7 @@ MAKERS: dict[str, Callable[[Random, float], gs.Policy]] = {
     ),
     "chronus": lambda _, slot_s: gs.Policy("chronus", lease_s=slot_s),
     "chronus-leases": lambda random, slot_s: gs.Policy(
-        "chronus-leases",
-        lease_s=slot_s,
-        margin=pick(random, (0.0, 0.1)),
+        "chronus-leases", lease_s=slot_s, margin=pick(random, (0.0, 0.1)),
         plans=pick(random, ("latest", "program")),
     ),
     "edf-fastest": lambda _random, _slot_s: gs.Policy("edf-fastest"),
@@ -229,11 +216,10 @@ MAKERS: dict[str, Callable[[Random, float], gs.Policy]] = {
         "matching", period_s=period(random, slot_s), widths=pick(random, ("elastic", "own"))
     ),
     "gavel": lambda random, slot_s: gs.Policy(
-        "gavel",
-        round_s=slot_s,
+        "gavel", round_s=slot_s,
         objective=pick(random, ("max-min", "ftf", "makespan", "throughput", "deadlines")),
     ),
-}
+}  # fmt: skip
 """Every policy with the flags ``elastic`` or ``deadlines``, and those that look at GPU types."""
 # How often each is run: those that promise most, those that solve programs least.
 SHARES = {

@@ -9,8 +9,6 @@ run in a child process that is ended and begun anew where one does not. Prints h
 solver had and how many differed, and the first that did; the exit code is 1 if one did.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import multiprocessing
@@ -23,7 +21,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 import gpusched as gs
 from gpusched import _core
@@ -68,6 +65,8 @@ def must_name(mistake: ValueError, *words: str) -> None:
 
 
 def optimum(cost: Any) -> float | None:
+    from scipy.optimize import linear_sum_assignment
+
     try:
         return float(cost[linear_sum_assignment(cost)].sum())
     except ValueError:

@@ -1,7 +1,5 @@
 """A generous limit that turns a run without an end into a failure."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The sources as the tests of this folder read them."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import re

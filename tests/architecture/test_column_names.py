@@ -1,7 +1,5 @@
 """The columns of jobs are spelt in one table; others follow from it, or use a few of them."""
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 import re

@@ -1,7 +1,5 @@
 """The wheel compiles many sources as one, so what each keeps for itself needs a name of its own."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The rooms of the package: a room imports itself and the rooms below it; what loads when."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import subprocess
@@ -163,3 +161,26 @@ for package in (gs, *(getattr(gs, name) for name in gs._SUBMODULES)):
 
 def test_a_run_loads_no_heavy_library() -> None:
     assert not loaded_after(RUN) & (HEAVY - {"msgspec"})
+
+
+PAPERS = ROOT / "papers" / "gpusched_papers"
+PUBLIC = {"bounds", "model", "online", "prediction", "studies", "traces", "traces.generating"}
+"""Packages that users are told of."""
+# Of the package, beside these: this list only becomes shorter.
+PRIVATE = """
+    base.failures base.real_data base.registry base.replacing base.supervision
+    cli cli.console cli.errors cli.progress
+    studies.calls studies.executors studies.driver studies.kept_runs
+    plugins.schedulers.type_parts base.tables
+"""
+
+
+def test_the_papers_take_no_more_from_inside_the_package() -> None:
+    trees = [ast.parse(path.read_text()) for path in PAPERS.rglob("*.py")]
+    names = {
+        str(node.module).removeprefix("gpusched.")
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("gpusched.")
+    }
+    assert names - PUBLIC - set(PRIVATE.split()) == set()

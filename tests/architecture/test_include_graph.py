@@ -1,7 +1,5 @@
 """The floors of the core: a file includes its own floor and those below, and nothing foreign."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -9,31 +7,15 @@ from tests.architecture.sources import CORE, CPP, CPP_FILES, code_of, includes, 
 
 # From the ground up: a room includes those above it in this table, and itself.
 ROOMS = (
-    "base",
-    "model",
-    "solvers",
-    "seams",
-    "engine",
-    "placing",
-    "queueing",
-    "preemption",
-    "elastic",
-    "gangs",
-    "market",
-    "deadlines",
-    "plugins",
-    "runs",
-    "bindings",
-    "tools",
-)
+    "base", "model", "solvers", "seams", "engine", "placing", "queueing", "preemption", "elastic",
+    "gangs", "market", "deadlines", "plugins", "runs", "bindings", "tools",
+)  # fmt: skip
 FLOOR = {room: floor for floor, room in enumerate(ROOMS)}
 
 TOOLS = [path for path in CPP_FILES if path.relative_to(CPP).parts[0] == "tools"]
 
 # Where the standard library has no word for it.
-FOREIGN_HEADERS = {
-    "cpp/base/buffer.cpp": {"sys/mman.h", "sys/resource.h"},
-}
+FOREIGN_HEADERS = {"cpp/base/buffer.cpp": {"sys/mman.h", "sys/resource.h"}}
 
 
 def own_headers(path: Path) -> set[str]:

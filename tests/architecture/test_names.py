@@ -1,7 +1,5 @@
 """Public names are the field's own words, spelt one way; files stay short enough to be read."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re

@@ -1,7 +1,5 @@
 """No code decides by the name of a plug-in: what it must know is a flag, or a rule of its own."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,12 +19,8 @@ NAMES = {name for registry in REGISTRIES for name in registry}
 # that registers one says its name, and so does a rule by which the audit judges one.
 # The readable engine is one twin of each, and chooses among them; who calls it speaks its words.
 ABOUT_NAMES = (
-    "plugins.schedulers",
-    "audit.declarations",
-    "audit.rules",
-    "audit.readable_run",
-    "reference",
-)
+    "plugins.schedulers", "audit.declarations", "audit.rules", "audit.readable_run", "reference",
+)  # fmt: skip
 
 # Names of plug-ins that are also the field's words for something else.
 OTHER_WORDS = {

@@ -1,7 +1,5 @@
 """A plug-in is a file named after it with one registration at its end, or a row of a table."""
 
-from __future__ import annotations
-
 import re
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -9,15 +7,7 @@ from pathlib import Path
 import pytest
 
 import gpusched as gs
-from tests.architecture.sources import (
-    CPP,
-    CPP_FILES,
-    MODULES,
-    PLUG_IN_FILES,
-    ROOT,
-    code_of,
-    shown,
-)
+from tests.architecture.sources import CPP, CPP_FILES, MODULES, PLUG_IN_FILES, ROOT, code_of, shown
 
 # What an order may say of its keys; a speed has one of these names.
 LIFETIMES = {"fixed", "service", "clock"}
@@ -122,11 +112,8 @@ def test_no_code_branches_on_the_name_of_a_plug_in() -> None:
 def test_no_reader_shares_its_file() -> None:
     readers = [module for module in MODULES if module.startswith("traces.formats.")]
     assert {
-        "traces.formats.itp",
-        "traces.formats.swf",
-        "traces.formats.helios",
-        "traces.formats.gavel",
-    } <= set(readers)
+        "traces.formats.itp", "traces.formats.swf", "traces.formats.helios", "traces.formats.gavel",
+    } <= set(readers)  # fmt: skip
 
 
 def test_the_tables_of_the_documentation_are_those_of_the_registry(

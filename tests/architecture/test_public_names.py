@@ -4,8 +4,6 @@ The import of a submodule binds its name in the package, and would hide what is 
 use under the same name.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import pkgutil
@@ -18,6 +16,7 @@ import pytest
 
 import gpusched as gs
 from tests.architecture.sources import MODULES
+from tests.each import each
 
 # In a process of its own: what is imported here stays for all other tests.
 SCRIPT = """
@@ -59,7 +58,7 @@ def test_only_public_packages_load_their_names_on_first_use() -> None:
     assert lazy | {"prediction"} == {"", "traces.generating", *gs._SUBMODULES}
 
 
-@pytest.mark.parametrize("package", [*PACKAGES, gs.plot], ids=lambda p: p.__name__)
+@each("package", [*PACKAGES, gs.plot])
 def test_every_name_of_a_public_package_is_there_and_documented(package: ModuleType) -> None:
     assert package.__all__ == sorted(package.__all__)
     for name in package.__all__:
@@ -92,11 +91,7 @@ def test_public_submodules_need_no_import_of_their_own() -> None:
 
 def test_public_names_are_what_they_should_be_once_all_submodules_are_imported() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=300,
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True, timeout=300
     )
     *wrong, count = done.stdout.split()
     assert not wrong

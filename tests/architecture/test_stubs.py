@@ -1,7 +1,5 @@
 """A type checker sees every public name of the native core, and that the package is typed."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 

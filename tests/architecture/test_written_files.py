@@ -1,7 +1,5 @@
 """Files leave the package through one door, which keeps the old one until the new one is whole."""
 
-from __future__ import annotations
-
 import ast
 
 from tests.architecture.sources import PYTHON, PYTHON_FILES, parsed, shown

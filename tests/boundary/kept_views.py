@@ -1,7 +1,5 @@
 """Plug-ins that keep all that they are shown and, inside their calls, use what they kept."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import threading

@@ -1,7 +1,5 @@
 """Bandwidths, links, profiles and speeds that make no sense are refused by field and row."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -74,32 +72,20 @@ GPUS, TYPES = np.array([4, 4], np.int32), np.array([0, 0], np.int32)
         ({"intra_bytes_per_s": [1.0, float("inf")]}, "intra_bytes_per_s: row 1 is inf"),
         ({"nic_bytes_per_s": [1.0]}, "nic_bytes_per_s: length 1 differs from the expected 2"),
         ({"server_domain": [0, 0]}, "server_domain: row 0 is 0; unknown domain"),
-        (
-            {"server_domain": [0, 2], "domain_parent": [-1, 0], "uplink_bytes_per_s": [1.0, 1.0]},
-            "server_domain: row 1 is 2",
-        ),
-        (
-            {"server_domain": [0, 0], "domain_parent": [-1, -1], "uplink_bytes_per_s": [1.0, 1.0]},
-            "row 1 is a second root; the first is row 0; one tree must connect all servers",
-        ),
-        (
-            {"server_domain": [0, 0], "domain_parent": [1, 0], "uplink_bytes_per_s": [1.0, 1.0]},
-            "row 0 never reaches a root; the parents form a cycle",
-        ),
-        (
-            {"server_domain": [0, 0], "domain_parent": [-1, 7], "uplink_bytes_per_s": [1.0, 1.0]},
-            "domain_parent: row 1 is 7",
-        ),
-        (
-            {"server_domain": [0, 0], "domain_parent": [-1, 0], "uplink_bytes_per_s": [1.0, 0.0]},
-            "uplink_bytes_per_s: row 1 is 0.0",
-        ),
-        (
-            {"server_domain": [0, 0], "domain_parent": [-1, 0]},
-            "uplink_bytes_per_s: row 1 is missing",
-        ),
+        ({"server_domain": [0, 2], "domain_parent": [-1, 0], "uplink_bytes_per_s": [1.0, 1.0]},
+         "server_domain: row 1 is 2"),
+        ({"server_domain": [0, 0], "domain_parent": [-1, -1], "uplink_bytes_per_s": [1.0, 1.0]},
+         "row 1 is a second root; the first is row 0; one tree must connect all servers"),
+        ({"server_domain": [0, 0], "domain_parent": [1, 0], "uplink_bytes_per_s": [1.0, 1.0]},
+         "row 0 never reaches a root; the parents form a cycle"),
+        ({"server_domain": [0, 0], "domain_parent": [-1, 7], "uplink_bytes_per_s": [1.0, 1.0]},
+         "domain_parent: row 1 is 7"),
+        ({"server_domain": [0, 0], "domain_parent": [-1, 0], "uplink_bytes_per_s": [1.0, 0.0]},
+         "uplink_bytes_per_s: row 1 is 0.0"),
+        ({"server_domain": [0, 0], "domain_parent": [-1, 0]},
+         "uplink_bytes_per_s: row 1 is missing"),
     ],
-)
+)  # fmt: skip
 def test_the_core_refuses_a_network_by_column_and_row(columns, message):
     arrays = {
         name: np.array(values, np.float64 if name.endswith("_per_s") else np.int32)

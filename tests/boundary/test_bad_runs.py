@@ -1,7 +1,5 @@
 """Arguments of a run that make no sense, and numbers at the edge of what can be counted."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -183,8 +181,8 @@ def test_the_longest_and_latest_jobs_are_scheduled_as_by_the_readable_engine(pol
         assert run_core(jobs, [(4, "gpu")], policy, placement, period) == expected
 
 
-@pytest.mark.parametrize("policy", ["conservative", "easy"])
-@pytest.mark.parametrize("placement", ["count", "first-fit"])
+@each("policy", ["conservative", "easy"])
+@each("placement", ["count", "first-fit"])
 def test_estimates_that_add_up_to_more_than_time_has_do_not_wrap(policy, placement):
     # 1,100 reservations one after the other end beyond 2^63 us, though all jobs are short.
     num_jobs = 1_100
@@ -204,12 +202,9 @@ def test_restart_costs_that_add_up_to_more_than_time_has_are_an_error(restart):
     # A job that is preempted 800 times, and owes half a millennium each time.
     num_jobs = 800
     jobs = gs.Trace.from_columns(
-        10.0 * np.arange(num_jobs),
-        np.where(np.arange(num_jobs) == 0, 1e6, 1),
-        np.ones(num_jobs),
-        checkpoint_s=np.full(num_jobs, 9e9),
-        restart_s=np.full(num_jobs, 9e9),
-    )
+        10.0 * np.arange(num_jobs), np.where(np.arange(num_jobs) == 0, 1e6, 1), np.ones(num_jobs),
+        checkpoint_s=np.full(num_jobs, 9e9), restart_s=np.full(num_jobs, 9e9),
+    )  # fmt: skip
     arguments = {"cluster": gs.Cluster.uniform(1, 1), "policy": f"srtf:restart={restart}"}
     if restart == "time":  # paid for once, at the last resume
         assert gs.simulate(jobs, **arguments).audit().ok

@@ -1,7 +1,5 @@
 """Bad input ends in a counted reject or in an error that says where, what and why."""
 
-from __future__ import annotations
-
 import gzip
 import io
 from typing import Any
@@ -213,29 +211,16 @@ def parquet_bytes(**data: Any) -> bytes:
 
 DAMAGED = [
     ("bad.csv", ITP.replace("b,1,20,2", "b,1,20"), "line 3: 3 fields, but a row must have 4"),
-    (
-        "bad.csv",
-        ITP.replace("b,1,20,2", "b,1,20,2,9"),
-        "line 3: 5 fields, but a row must have 4",
-    ),
-    (
-        "bad.csv",
-        ITP.replace("b,1", "b\r,1"),
-        "line 3: a carriage return without a line feed must not",
-    ),
+    ("bad.csv", ITP.replace("b,1,20,2", "b,1,20,2,9"), "line 3: 5 fields, but a row must have 4"),
+    ("bad.csv", ITP.replace("b,1", "b\r,1"),
+     "line 3: a carriage return without a line feed must not"),
     ("bad.csv", ITP.replace("a,0,10,1", "\n\na,0"), "line 4: 2 fields, but a row must have 4"),
     ("bad.csv", ITP + 'c,2,"5,1\n', "line 4: unexpected end of data"),
-    (
-        "bad.csv",
-        ITP.replace("b,1", "a,1"),
-        "line 3, column 'job_id': 'a' must be unique, line 2 has it",
-    ),
+    ("bad.csv", ITP.replace("b,1", "a,1"),
+     "line 3, column 'job_id': 'a' must be unique, line 2 has it"),
     ("bad.csv", ITP.splitlines()[0] + "\n", "no jobs; the file has no row below its header"),
-    (
-        "bad.csv",
-        "job_id,submission_time,duration\na,0,1\n",
-        "column 'gpus' is missing; there are job_id",
-    ),
+    ("bad.csv", "job_id,submission_time,duration\na,0,1\n",
+     "column 'gpus' is missing; there are job_id"),
     ("bad.csv", "submit_s,gpus,gpus\n1,1,1\n", "line 1: column 'gpus' is named twice"),
     ("bad.csv", "\n\n", "no jobs; the file has no row below its header"),
     ("log.json", f"[\n{JOB},\n{JOB[:60]}", "line 3, character"),
@@ -244,21 +229,12 @@ DAMAGED = [
     ("log.json", f"[{JOB}]\nmore", "line 2, character 1: text after the end of the array"),
     ("log.json", "[]", "no jobs; the array is empty"),
     ("log.json", f"[\n{JOB},\n\n  17]", "line 4: an entry must be an object"),
-    (
-        "log.json",
-        f"[\n{JOB.replace('vc', 'cv')}]",
-        "line 2, job 0: Object missing required field `vc`",
-    ),
-    (
-        "log.json",
-        f"[\n{JOB.replace('[{', '[5, {', 1)}]",
-        "line 2, job 0: Expected `object`, got `int` - at `$.attempts[0]`",
-    ),
-    (
-        "log.json",
-        f"[{JOB}, {JOB}]",
-        "line 1, column 'jobid': 'j' must be unique, line 1 has it too",
-    ),
+    ("log.json", f"[\n{JOB.replace('vc', 'cv')}]",
+     "line 2, job 0: Object missing required field `vc`"),
+    ("log.json", f"[\n{JOB.replace('[{', '[5, {', 1)}]",
+     "line 2, job 0: Expected `object`, got `int` - at `$.attempts[0]`"),
+    ("log.json", f"[{JOB}, {JOB}]",
+     "line 1, column 'jobid': 'j' must be unique, line 1 has it too"),
     ("log.json", "{}", "no known format begins with '{}'"),
     ("a.swf", SWF + "2 1 0 5\n", "line 3: 4 fields, but a row must have 18"),
     ("a.swf", "; only a comment\n", "no jobs; the file has only comments"),
@@ -278,7 +254,7 @@ DAMAGED = [
     ("a.parquet", parquet_bytes(**columns(id=[1.5, 2, 3])), "'id' must hold integ"),
     ("a.parquet", parquet_bytes(a=[1]), "column 'submit_s' is missing"),
     ("a.parquet", parquet_bytes(submit_s=[], service_s=[], gpus=[]), ""),
-]
+]  # fmt: skip
 
 
 @each(

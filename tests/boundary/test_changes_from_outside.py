@@ -1,7 +1,5 @@
 """An open run does what it is told, or raises and goes on as if it had not been told."""
 
-from __future__ import annotations
-
 import gc
 import itertools
 import sys
@@ -70,8 +68,8 @@ FIRST = {"a name": lambda: "las", "an order": Served, "a scheduler": Line}
 
 
 # What a run refers to that is gone is found under a sanitizer, and often without.
-@pytest.mark.parametrize("first", FIRST)
-@pytest.mark.parametrize("second", FIRST)
+@each("first", FIRST)
+@each("second", FIRST)
 def test_of_two_changes_of_policy_the_last_counts_and_the_others_leave_nothing(first, second):
     run, other = opened(FIRST[first]()), opened(FIRST[first]())
     gone = int(run.state.waiting[0])
@@ -223,7 +221,7 @@ def alone(policy: Any) -> gs.Result:
         return gs.simulate(WIDE, UNEVEN, policy=policy, placement="consolidated")
 
 
-@pytest.mark.parametrize("then", LISTS, ids=str)
+@each("then", LISTS)
 def test_jobs_that_come_after_a_change_are_judged_by_the_policy_that_decides(then):
     assert alone("ff").schedule.status.tolist() == [0, 0, 0, 0]
     assert alone(then).schedule.status.tolist() == [0, REJECTED, 0, 0]
@@ -231,8 +229,8 @@ def test_jobs_that_come_after_a_change_are_judged_by_the_policy_that_decides(the
     assert result_of(WIDE, then, "ff", 4).digest == alone("ff").digest
 
 
-@pytest.mark.parametrize("then", LISTS, ids=str)
-@pytest.mark.parametrize("at_s", [5.5, 9])
+@each("then", LISTS)
+@each("at_s", [5.5, 9])
 def test_who_waits_or_runs_and_could_not_start_under_the_next_policy_is_rejected(then, at_s):
     # At 5.5 s it runs; with one more job before it, it waits.
     trace = gs.Trace.from_columns([0, 5, 6, 7], [3 if at_s < 6 else 30, 10, 10, 10], [1, 6, 1, 1])

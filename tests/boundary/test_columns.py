@@ -1,7 +1,5 @@
 """Columns cross the boundary as they are or not at all; nobody is left with dangling memory."""
 
-from __future__ import annotations
-
 import gc
 from typing import Any
 
@@ -120,7 +118,7 @@ def test_a_table_needs_a_job_and_a_cluster_a_server():
         _core.Cluster(none, none)
 
 
-@pytest.mark.parametrize(
+@each(
     ("gpus", "gpu_type", "message"),
     [
         (0, 0, "server_gpus: server 1 has 0 GPUs; it must have 1 to 64"),
@@ -158,7 +156,7 @@ def test_a_result_outlives_the_trace_and_the_cluster_it_was_given():
     assert kept.digest == result().digest
 
 
-@pytest.mark.parametrize(
+@each(
     "name", ["start_us", "finish_us", "held_us", "paid_us", "preemptions", "num_servers", "status"]
 )
 def test_a_column_of_a_schedule_outlives_it_and_is_its_own(name):
@@ -278,7 +276,7 @@ def test_a_column_of_claims_of_another_length_is_refused(column):
             line(**{column: other})
 
 
-@pytest.mark.parametrize(
+@each(
     ("column", "values"),
     [
         ("gpus", [2**32 + 4, 0, -1, 2**30]),

@@ -18,12 +18,12 @@ from tests.boundary.workloads import CLUSTER, FirstFit, ShortestFirst, Strict, t
 from tests.each import each
 
 PROTOCOLS = range(pickle.HIGHEST_PROTOCOL + 1)
-COPIES: list[Callable[[Any], Any]] = [
-    copy.copy,
-    copy.deepcopy,
-    *(lambda x, p=protocol: pickle.loads(pickle.dumps(x, p)) for protocol in PROTOCOLS),
-]
-copies = pytest.mark.parametrize("copied", COPIES, ids=["copy", "deepcopy", *map(str, PROTOCOLS)])
+COPIES: dict[str, Callable[[Any], Any]] = {
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    **{str(p): lambda x, p=p: pickle.loads(pickle.dumps(x, p)) for p in PROTOCOLS},
+}
+copies = each("copied", named=COPIES)
 
 
 class Scaled(ShortestFirst):
@@ -153,7 +153,7 @@ def native_classes() -> list[type]:
     ]
 
 
-@pytest.mark.parametrize("native", native_classes(), ids=lambda native: native.__name__)
+@each("native", native_classes())
 def test_every_native_class_says_how_it_is_copied(native):
     assert any("__reduce__" in vars(base) for base in native.__mro__[:-2])
 

@@ -1,7 +1,5 @@
 """Cases for the replay tool that were cut short or changed are refused, whatever was changed."""
 
-from __future__ import annotations
-
 import os
 import random
 import struct

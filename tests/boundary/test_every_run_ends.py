@@ -3,8 +3,6 @@
 The limits are generous: they turn a hang into a failure and measure nothing.
 """
 
-from __future__ import annotations
-
 import functools
 import threading
 from collections.abc import Callable
@@ -134,13 +132,9 @@ def measured_here_and_there() -> gs.Trace:
     index = np.arange(45) % 3
     widths = np.array([2, 16, 4])[index]
     return trace(
-        np.arange(45),
-        np.full(45, 30),
-        widths,
-        profiles=profiles,
-        profile=index,
+        np.arange(45), np.full(45, 30), widths, profiles=profiles, profile=index,
         max_gpus=widths * 2,
-    )
+    )  # fmt: skip
 
 
 HOSTILE: dict[str, Callable[[], gs.Trace]] = {

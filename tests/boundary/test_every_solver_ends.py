@@ -1,7 +1,5 @@
 """Every solver ends whatever it is given, with what is right, and on Ctrl-C within a second."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -12,6 +10,7 @@ import pytest
 import gpusched as gs
 from gpusched.online.assignment import AssignmentSolver, assign, transport
 from tests.boundary.test_interrupts import SOON_S, interrupted, posix
+from tests.each import each
 from tests.examples import number_of
 from tests.random_solvers import SOLVERS, try_case
 
@@ -72,7 +71,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("call", "message"), REFUSED)
+@each(("call", "message"), REFUSED)
 def test_what_no_solver_can_count_with_is_refused_by_name(call, message):
     with pytest.raises(ValueError, match=message):
         call()

@@ -1,7 +1,5 @@
 """Calls that fail while a file is written: it stays what it was, and the error names it."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

@@ -1,7 +1,5 @@
 """A column that is handed out cannot be written to, nor made writeable again."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import pickle
@@ -25,12 +23,9 @@ def rich() -> gs.Trace:
         jobs.to_polars().with_columns(
             **dict.fromkeys(("estimate_s", "predicted_s", "weight", "checkpoint_s"), ones),
             **dict.fromkeys(("restart_s", "source_wait_s", "cpu", "memory_gib"), ones),
-            gpu_share=ones,
-            min_gpus=ones,
-            max_gpus=ones * 64,
-            gpu_types=np.array(["gpu", ""] * 15),
+            gpu_share=ones, min_gpus=ones, max_gpus=ones * 64, gpu_types=np.array(["gpu", ""] * 15),
         )
-    ).with_deadlines()
+    ).with_deadlines()  # fmt: skip
 
 
 def arrays_of(thing: Any, path: str, depth: int = 3) -> Iterator[tuple[str, np.ndarray]]:

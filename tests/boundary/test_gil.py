@@ -4,8 +4,6 @@ Threads are not made to change places here: another one can go on only where the
 away. How long the call takes does not matter, if it is long enough for another thread to wake.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

@@ -1,7 +1,5 @@
 """Every column in every container and type: taken exactly, or refused by name."""
 
-from __future__ import annotations
-
 import datetime
 from collections.abc import Callable
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """What the core says of itself to interpreters that it does not work in."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Ctrl-C, and a stop that is asked for, end a run within a second whatever it is busy with."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Whatever Python keeps of a run, and whenever it uses it, is open in its call or refused."""
 
-from __future__ import annotations
-
 import gc
 import os
 import subprocess
@@ -148,13 +146,9 @@ TestKeptViews.settings = examples(12, stateful_step_count=25)
 def test_the_same_holds_where_freed_memory_is_overwritten():
     made = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", __file__],
-        cwd=Path(__file__).resolve().parents[2],
-        env={**os.environ, **HARSH, "GPUSCHED_HARSH": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+        cwd=Path(__file__).resolve().parents[2], env={**os.environ, **HARSH, "GPUSCHED_HARSH": "1"},
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
     assert made.returncode == 0, made.stdout[-3000:] + made.stderr[-1000:]
 
 

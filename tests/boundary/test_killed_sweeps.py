@@ -1,7 +1,5 @@
 """Studies that are killed at random moments: what was reported is kept, and the table is whole."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal
@@ -69,13 +67,10 @@ def test_a_study_that_is_killed_goes_on(executor, tmp_path):
     whole = facts(gs.sweep(STUDY))
     chance = random.Random(executor)
     started = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, executor],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": ":".join([os.getcwd(), *sys.path])},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+        [sys.executable, "-c", PROGRAM, executor], cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": ":".join([os.getcwd(), *sys.path])}, stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
     kept = 0
     with started as program:
         assert program.stdin is not None

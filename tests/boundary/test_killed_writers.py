@@ -1,7 +1,5 @@
 """Commands that are killed while they write: every file is the old one or the new one."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -118,19 +116,11 @@ COMMANDS = {
     "size": ["size", "jobs.csv", "-p", "fifo", "--goal", "mean_wait_s<=600", "--out", "target"],
     "sweep": ["sweep", "study.toml", "--out", "target"],
     "tune": [
-        "tune",
-        "study.toml",
-        "--space",
-        "space.toml",
-        "--metric",
-        "mean_jct_s",
-        "--trials",
-        "6",
-        "--out",
-        "target",
+        "tune", "study.toml", "--space", "space.toml", "--metric", "mean_jct_s", "--trials", "6",
+        "--out", "target",
     ],
     "generate": ["trace", "generate", "philly", "target/trace.parquet", "--jobs", "30000"],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))

@@ -1,7 +1,5 @@
 """What is known to be wrong, said as it should be: strict, so that whoever mends it hears of it."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os
@@ -141,7 +139,8 @@ def test_threads_are_as_many_as_the_process_may_use():
     calls = [
         f"{path.relative_to(PACKAGE)}:{node.lineno}"
         for path in PACKAGE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if "cpu_count" in (text := path.read_text("utf-8"))
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Attribute) and node.attr == "cpu_count"
     ]
     assert calls == []

@@ -1,7 +1,5 @@
 """What cannot fit into memory is refused before it begins, by name; what may not is told of."""
 
-from __future__ import annotations
-
 import gzip
 import subprocess
 import sys

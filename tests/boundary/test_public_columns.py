@@ -1,7 +1,5 @@
 """Plug-ins of Python see what a real scheduler knows of jobs: users, queues, priorities."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 
@@ -18,14 +16,10 @@ def jobs(**columns: Any) -> gs.Trace:
 
 
 FULL = jobs(
-    user=["eve", "bob", "eve", "al"],
-    account=["x", "y", "x", "y"],
-    queue=["night", "day", "day", "night"],
-    group=["a", "b", "a", "c"],
-    priority=[1.0, 5.0, 2.0, 9.0],
-    estimate_s=[20, 16, None, 12],
-    id=["j1", "j2", "j3", "j4"],
-)
+    user=["eve", "bob", "eve", "al"], account=["x", "y", "x", "y"],
+    queue=["night", "day", "day", "night"], group=["a", "b", "a", "c"],
+    priority=[1.0, 5.0, 2.0, 9.0], estimate_s=[20, 16, None, 12], id=["j1", "j2", "j3", "j4"],
+)  # fmt: skip
 
 
 class SeesAll(gs.Order):

@@ -1,7 +1,5 @@
 """An exception in a Python plug-in comes through the core unchanged, and leaves nothing broken."""
 
-from __future__ import annotations
-
 import gc
 import threading
 import weakref
@@ -86,9 +84,9 @@ def check_that_runs_still_work() -> None:
     assert made.digest == expected
 
 
-@pytest.mark.parametrize("calls", [1, 9, 30])
-@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
-@pytest.mark.parametrize("plug_in", PLUG_INS)
+@each("calls", [1, 9, 30])
+@each("error", ERRORS)
+@each("plug_in", PLUG_INS)
 def test_an_exception_comes_through_as_the_object_it_is(plug_in, error, calls):
     if plug_in is FailingAtTheStart:
         calls = 1
@@ -104,7 +102,7 @@ def test_an_exception_comes_through_as_the_object_it_is(plug_in, error, calls):
     check_that_runs_still_work()
 
 
-@pytest.mark.parametrize("plug_in", PLUG_INS)
+@each("plug_in", PLUG_INS)
 def test_an_instance_that_failed_may_be_run_again(plug_in):
     instance = plug_in(OddError("odd", 1), 1 if plug_in is FailingAtTheStart else 20)
     with pytest.raises(OddError):
@@ -158,7 +156,7 @@ def test_progress_that_fails_ends_the_run():
     assert not [t for t in threading.enumerate() if t.name.startswith("gpusched-run")]
 
 
-@pytest.mark.parametrize(
+@each(
     ("plug_in", "message"),
     [
         (type("O", (gs.Order,), {}), r"order: rank\(view, jobs\) is missing"),

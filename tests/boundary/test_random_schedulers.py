@@ -1,14 +1,11 @@
 """A scheduler that acts at random: whatever it tries, what comes out is a possible schedule."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 
-import pytest
-
 import gpusched as gs
 from gpusched._core import Allocation
+from tests.each import each
 
 CLUSTER = gs.Cluster((gs.ServerGroup(2, 4, "K80"), gs.ServerGroup(2, 3, "V100")))
 
@@ -77,7 +74,7 @@ def workload(rng: random.Random, *, is_typed: bool) -> gs.Trace:
     return gs.Trace.from_columns(submit, service, gpus, gpu_types=types, restart_s=costs)
 
 
-@pytest.mark.parametrize("placement", ["count", "best-fit", "spread", "consolidated", "random"])
+@each("placement", ["count", "best-fit", "spread", "consolidated", "random"])
 def test_whatever_a_scheduler_tries_the_schedule_is_possible(placement):
     refused = done = 0
     for seed in range(25):

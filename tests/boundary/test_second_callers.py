@@ -1,7 +1,5 @@
 """A solver that keeps what it computed serves one call: a second one during it is refused."""
 
-from __future__ import annotations
-
 import pickle
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Runs in parallel threads are the runs they would be alone."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections.abc import Callable

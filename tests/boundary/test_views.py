@@ -1,7 +1,5 @@
 """What a Python plug-in is shown is valid during the call, and is of that run alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -105,7 +103,7 @@ def test_a_plug_in_that_writes_into_what_it_is_given_harms_nobody():
     assert made.digest == expected
 
 
-@pytest.mark.parametrize("num_jobs", [1, 30, 61, 90])
+@each("num_jobs", [1, 30, 61, 90])
 def test_an_instance_sees_the_columns_of_the_run_it_is_in(num_jobs):
     order, placement, scheduler = ShortestFirst(), FirstFit(), Strict()
     for seed in range(12):
@@ -141,7 +139,7 @@ def test_a_job_that_has_not_arrived_is_an_index_error(ask, job):
         gs.simulate(trace(), CLUSTER, policy=Curious())
 
 
-@pytest.mark.parametrize(
+@each(
     ("server", "count", "error", "message"),
     [
         (-1, 1, IndexError, "unknown server -1"),

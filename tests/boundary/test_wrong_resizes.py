@@ -1,7 +1,5 @@
 """Resizes, reallocations and demands that make no sense: refused by name, and nothing changes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -44,10 +42,8 @@ def run(deed: Any, at_s: int = 1, trace: gs.Trace | None = None, **options: Any)
 WRONG = {
     "wider than its limit": (resize(0, 5, (1, 15), (2, 1)), "a width of 5 GPUs is outside"),
     "no GPUs at all": (resize(0, 0), "a width of 0 GPUs is outside"),
-    "a waiting job": (
-        in_turn(call("preempt", 0), resize(0, 1, (1, 1))),
-        "only a running job can be resized",
-    ),
+    "a waiting job": (in_turn(call("preempt", 0), resize(0, 1, (1, 1))),
+                      "only a running job can be resized"),
     "a job that has not arrived": (resize(2, 1, (1, 1)), "only a running job can be resized"),
     "a job that is not there": (resize(99, 1, (1, 1)), "only a running job can be resized"),
     "onto GPUs in use": (resize(0, 3, (0, 0b1110)), "a GPU is not free"),
@@ -56,24 +52,16 @@ WRONG = {
     "onto fewer GPUs than it says": (resize(0, 3, (1, 0b11)), "must have all GPUs of the job"),
     "onto servers out of order": (resize(0, 2, (1, 1), (0, 1)), "once each, in order"),
     "onto the GPUs it has": (resize(0, 2, (0, 0b11)), "must change its GPUs"),
-    "onto a type that cannot run so many": (
-        resize(0, 4, (2, 15)),
-        "cannot run it on this allocation",
-    ),
+    "onto a type that cannot run so many": (resize(0, 4, (2, 15)),
+                                            "cannot run it on this allocation"),
     "at the instant of its start": (resize(1, 1, (1, 1)), "started in this decision"),
-    "twice at an instant": (
-        in_turn(resize(0, 1, (1, 1)), resize(0, 2, (2, 3))),
-        "started in this decision",
-    ),
-    "and then preempt": (
-        in_turn(resize(0, 1, (1, 1)), call("preempt", 0)),
-        "started in this decision",
-    ),
-    "and then suspend": (
-        in_turn(resize(0, 1, (1, 1)), call("suspend", 0)),
-        "started in this decision",
-    ),
-}
+    "twice at an instant": (in_turn(resize(0, 1, (1, 1)), resize(0, 2, (2, 3))),
+                            "started in this decision"),
+    "and then preempt": (in_turn(resize(0, 1, (1, 1)), call("preempt", 0)),
+                         "started in this decision"),
+    "and then suspend": (in_turn(resize(0, 1, (1, 1)), call("suspend", 0)),
+                         "started in this decision"),
+}  # fmt: skip
 
 
 @each("wrong", WRONG)

@@ -1,7 +1,5 @@
 """A scheduler that asks for something impossible is told when, which job and what: never obeyed."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -65,16 +63,10 @@ DEEDS = {
     "start on a server below the first": (start(1, 12, [(-1, 15)]), 1, "unknown server"),
     "start on a server beyond the last": (start(1, 12, [(3, 15)]), 1, "unknown server"),
     "start on GPUs a server does not have": (start(1, 12, [(1, 31)]), 1, "a GPU is not free"),
-    "start on a server named twice": (
-        start(1, 12, [(1, 15), (1, 15), (2, 15)]),
-        1,
-        "must be named once each, in order",
-    ),
-    "start on servers out of order": (
-        start(1, 12, [(2, 15), (1, 15), (0, HALF)]),
-        1,
-        "must have all GPUs",
-    ),
+    "start on a server named twice": (start(1, 12, [(1, 15), (1, 15), (2, 15)]), 1,
+                                      "must be named once each, in order"),
+    "start on servers out of order": (start(1, 12, [(2, 15), (1, 15), (0, HALF)]), 1,
+                                      "must have all GPUs"),
     "preempt a waiting job": (call("preempt", 1), 1, "only a running job can be preempted"),
     "preempt a job that is not there": (call("preempt", 99), 99, "only a running job can be"),
     "preempt twice": (in_turn(*2 * [call("preempt", 0)]), 0, "only a running job can be preempted"),
@@ -82,17 +74,11 @@ DEEDS = {
     "suspend twice": (in_turn(*2 * [call("suspend", 0)]), 0, "is already suspended"),
     "restore a waiting job": (call("restore", 1), 1, "only a running job can be restored"),
     "restore a job that runs": (call("restore", 0), 0, "only a suspended job can be restored"),
-    "start a suspended job": (
-        in_turn(call("suspend", 0), start(0, 2, [(1, 3)])),
-        0,
-        "only a waiting job can start",
-    ),
-    "resize a waiting job": (
-        call("resize", 1, Allocation(1, [(1, 1)])),
-        1,
-        "only a running job can be resized",
-    ),
-}
+    "start a suspended job": (in_turn(call("suspend", 0), start(0, 2, [(1, 3)])), 0,
+                              "only a waiting job can start"),
+    "resize a waiting job": (call("resize", 1, Allocation(1, [(1, 1)])), 1,
+                             "only a running job can be resized"),
+}  # fmt: skip
 
 
 @each("wrong", DEEDS)
@@ -182,9 +168,7 @@ def test_a_pool_is_checked_as_well(gpus, pieces, message):
         gs.simulate(jobs, CLUSTER, policy=Wrong(start(1, 1, [])), placement="count")
 
 
-@pytest.mark.parametrize(
-    "arguments", [(-1, Allocation(1)), (2**32, Allocation(1)), (0.5, Allocation(1)), (0, None)]
-)
+@each("arguments", [(-1, Allocation(1)), (2**32, Allocation(1)), (0.5, Allocation(1)), (0, None)])
 def test_a_wrong_kind_of_argument_is_a_type_error(arguments):
     with pytest.raises(TypeError, match="incompatible function arguments"):
         gs.simulate(Wrong.jobs, CLUSTER, policy=Wrong(call("start", *arguments)))

@@ -1,7 +1,5 @@
 """Small workloads for the tests of the boundary between Python and the core."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -7,8 +7,6 @@ tool (GPUSCHED_REPLAY, or that of `.ci/dev.sh`) with a line that names it; a par
 out and told of; a run of a paper counts as none.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

@@ -6,8 +6,6 @@ Each line is a claim that was tried, and how often; the command fails with the f
 another one than that of an undisturbed study in threads.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os

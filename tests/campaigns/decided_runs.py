@@ -10,8 +10,6 @@ when, and who was turned down. Jobs are told of late, vanish, outlast what was s
 cluster drains and fills again; the first decision may find a queue.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

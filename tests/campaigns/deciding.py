@@ -1,7 +1,5 @@
 """A scheduler that has every decision taken by ``gs.decide``, on nothing but the state."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -9,8 +9,6 @@ it, and what is there is read as before, or as the new one. A C compiler makes t
 loaded before all others.
 """
 
-from __future__ import annotations
-
 import argparse
 import ctypes
 import errno

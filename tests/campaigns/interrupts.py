@@ -4,8 +4,6 @@
 a folder in which it has never run. In what the last one left the command must go on to its end.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
@@ -124,15 +122,9 @@ def interrupted(command: Sequence[str], folder: Path, after_s: float) -> str:
     reads, writes = os.pipe()  # open to the end: who reads it waits
     listening, listens = os.pipe()
     child = subprocess.Popen(
-        [sys.executable, "-c", BEGIN, str(listens), *command],
-        cwd=folder,
-        env=environment,
-        pass_fds=[listens],
-        stdin=reads,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+        [sys.executable, "-c", BEGIN, str(listens), *command], cwd=folder, env=environment,
+        pass_fds=[listens], stdin=reads, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
     os.close(listens)
     os.read(listening, 1)
     time.sleep(after_s)

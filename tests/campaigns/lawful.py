@@ -1,7 +1,5 @@
 """Random cases of the policies that have no readable twin."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any

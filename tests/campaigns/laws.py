@@ -3,8 +3,6 @@
 ``python -m tests.campaigns.laws --examples 200 --seed 1``
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable
 from functools import partial

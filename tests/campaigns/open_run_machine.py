@@ -1,7 +1,5 @@
 """An open run under test: what is done to it, and what it then has to equal."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os

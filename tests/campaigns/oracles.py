@@ -4,8 +4,6 @@
 pieces: how many instances each oracle solved, and how many differed. Needs the extra oracles.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 from collections.abc import Callable, Sequence

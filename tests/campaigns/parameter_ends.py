@@ -3,8 +3,6 @@
 ``python -m tests.campaigns.parameter_ends --jobs 100 10000 --seconds 120`` runs all of them.
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 import itertools
@@ -212,18 +210,14 @@ def profiles(num_types: int) -> list[gs.model.JobProfile]:
     types = TYPES[:num_types]
     return [
         gs.model.JobProfile(
-            f"profile{i}",
-            gradient_bytes=i * i * 300_000_000,
-            batch=4,
-            forward_s=1 / 64,
+            f"profile{i}", gradient_bytes=i * i * 300_000_000, batch=4, forward_s=1 / 64,
             backward_s={name: 1 / (2 * PACE[name]) for name in types},
             throughput={name: curve(PACE[name] - i, 1 + 4 * i, 64) for name in types},
             spread_throughput={types[0]: curve(PACE[types[0]] - i - 1, 2 + 4 * i, 64)},
-            samples_per_s={name: 200 * PACE[name] - 50 * i for name in types},
-            global_batch=600 + i,
+            samples_per_s={name: 200 * PACE[name] - 50 * i for name in types}, global_batch=600 + i,
         )
         for i in range(3)
-    ]
+    ]  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

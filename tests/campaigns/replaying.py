@@ -1,7 +1,5 @@
 """Cases of a campaign, run by the native replay tool."""
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import tempfile

@@ -7,8 +7,6 @@ its cut a run in three is changed: a job is taken back, or another policy decide
 come to the digest that it comes to here, unsaved; the command fails with those that do not.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json
@@ -133,12 +131,9 @@ def resumed(paths: Iterable[Path], hash_seed: int = 0) -> dict[str, str]:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         env={**os.environ, "PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": ":".join(sys.path)},
-        input=json.dumps([str(path) for path in paths]),
-        capture_output=True,
-        text=True,
-        check=True,
+        input=json.dumps([str(path) for path in paths]), capture_output=True, text=True, check=True,
         timeout=600,
-    )
+    )  # fmt: skip
     found: dict[str, str] = json.loads(done.stdout)
     return found
 

@@ -1,7 +1,5 @@
 """Which cases a campaign draws, by the seam that they are to wear out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -68,17 +66,11 @@ def of_placement(source: Source) -> Trial:
                       for job in packed.jobs)  # fmt: skip
     return Twin(
         Case(
-            jobs=packed.jobs,
-            servers=packed.servers,
-            policy=policy,
-            placement=source.one_of(PACKINGS if has_demands else OWN),
-            policy_params={},
-            placement_params={},
-            seed=packed.seed,
-            network=packed.network,
-            room=packed.room,
+            jobs=packed.jobs, servers=packed.servers, policy=policy,
+            placement=source.one_of(PACKINGS if has_demands else OWN), policy_params={},
+            placement_params={}, seed=packed.seed, network=packed.network, room=packed.room,
         )
-    )
+    )  # fmt: skip
 
 
 def of_speed(source: Source) -> Trial:

@@ -8,8 +8,6 @@ fail each time (of `--most`, evenly over all): the error must be std::bad_alloc,
 back, and the next run be as before. Built with AddressSanitizer it is held to what that sees, too.
 """
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import tempfile

@@ -12,8 +12,6 @@ With `--large` the package runs each policy on 16,384 servers and 100,000 jobs f
 of the processor: no second of it may pass between two looks at whether the run is to stop.
 """
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import tempfile

@@ -5,8 +5,6 @@ are changed in every kind of field and column. Whatever a forger can compute ane
 the digest, the metrics, the hash of the jobs, the columns that follow from the log.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import random
@@ -20,13 +18,7 @@ import numpy as np
 
 import gpusched as gs
 from gpusched.audit import LEVELS
-from gpusched.audit.log import (
-    FAULT_COLUMNS,
-    HOLD_COLUMNS,
-    JOB_COLUMNS,
-    LOG_COLUMNS,
-    log_digest,
-)
+from gpusched.audit.log import FAULT_COLUMNS, HOLD_COLUMNS, JOB_COLUMNS, LOG_COLUMNS, log_digest
 from gpusched.reference.model import CANCELLED, FAILED, FINISHED, KILLED
 from gpusched.schedules.schedule import DECISION_COLUMNS, StoredSchedule
 from gpusched.specs.run_spec import OutageSource, TraceSource
@@ -34,19 +26,12 @@ from tests.golden.workload import cluster, demanding, roomy_cluster, trace, urge
 
 HOUR_US = 3_600_000_000
 SHOWN_BY_DECISIONS = {
-    "estimates: jobs estimates longer",
-    "contention: spec policy las",
-    "contention: spec policy fifo",
-    "contention: counter rates_changed +1",
-    "contention: counter rates_changed -139",
-    "migration: spec policy las",
-    "shares: spec policy las",
-    "cancelled: spec policy las",
-    "cancelled: spec policy fifo",
-    "holds: spec policy las",
-    "limits: spec policy las",
-    "limits: spec policy fifo",
-}
+    "estimates: jobs estimates longer", "contention: spec policy las",
+    "contention: spec policy fifo", "contention: counter rates_changed +1",
+    "contention: counter rates_changed -139", "migration: spec policy las",
+    "shares: spec policy las", "cancelled: spec policy las", "cancelled: spec policy fifo",
+    "holds: spec policy las", "limits: spec policy las", "limits: spec policy fifo",
+}  # fmt: skip
 """What the log allows, and only a replay of the decisions shows."""
 
 SHOWN_BY_NOTHING = {
@@ -144,15 +129,10 @@ def rebuilt(result: gs.Result, **parts: Any) -> gs.Result:
     """Return a result with other parts; all that is computed of them is computed anew."""
     kept = {name: parts.get(name, getattr(result, name)) for name in ("trace", "spec", "schedule")}
     return gs.Result(
-        kept["trace"],
-        parts.get("cluster", result.cluster),
-        kept["spec"],
-        kept["schedule"],
-        result.wall_s,
-        clairvoyant=result.clairvoyant,
-        prediction=result.prediction,
+        kept["trace"], parts.get("cluster", result.cluster), kept["spec"], kept["schedule"],
+        result.wall_s, clairvoyant=result.clairvoyant, prediction=result.prediction,
         outages=parts.get("outages", result.outages),
-    )
+    )  # fmt: skip
 
 
 def with_schedule(result: gs.Result, **columns: Any) -> gs.Result:

@@ -6,8 +6,6 @@ Without names all of them, each on its own number of instances. Hours can be had
 instances of ``--first 1000 --instances 500`` follow those of ``--instances 1000``.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 

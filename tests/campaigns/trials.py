@@ -84,13 +84,10 @@ def simulate(case: Case) -> gs.Result:
         make_cluster(case.servers, case.network, case.room, case.part_of),
         policy=gs.Policy(case.policy, **case.policy_params),
         placement=choice_text(case.placement, case.placement_params),
-        predictor=predictor_of(case.jobs),
-        speed=choice_text(case.speed, case.speed_params),
-        contention=choice_text(case.contention, case.contention_params),
-        seed=case.seed,
-        kill_invalid_depend=case.kill_invalid_depend,
-        verify=True,
-    )
+        predictor=predictor_of(case.jobs), speed=choice_text(case.speed, case.speed_params),
+        contention=choice_text(case.contention, case.contention_params), seed=case.seed,
+        kill_invalid_depend=case.kill_invalid_depend, verify=True,
+    )  # fmt: skip
 
 
 def saved(case: Case, path: Path) -> str | None:

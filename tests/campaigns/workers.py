@@ -1,7 +1,5 @@
 """Processes that work through the cases of a campaign, each with a watchdog."""
 
-from __future__ import annotations
-
 import collections
 import multiprocessing
 import os

@@ -1,7 +1,7 @@
-"""``--by``, ``--price`` and ``--losers``."""
+"""``--by``, ``--price``, ``--losers`` and ``--as``."""
 
-from __future__ import annotations
-
+import csv
+import json
 import re
 
 import pytest
@@ -9,6 +9,7 @@ import pytest
 import gpusched as gs
 from gpusched.base.wording import written
 from gpusched.results import breakdown
+from tests.each import each
 
 FOUR = ("--servers", 4)
 
@@ -18,7 +19,7 @@ def result(jobs_csv):
     return gs.simulate(gs.read_trace(jobs_csv), gs.Cluster.uniform(4, 8), policy="easy")
 
 
-@pytest.mark.parametrize("by", [*breakdown.GROUPINGS, "widths"])
+@each("by", [*breakdown.GROUPINGS, "widths"])
 def test_the_option_knows_the_groupings_of_results(gpusched, jobs_csv, by):
     made = gpusched("run", jobs_csv, "-p", "easy", *FOUR, "--by", by)
     assert ("--by: unknown" in made.stderr) is (by not in breakdown.GROUPINGS)
@@ -92,3 +93,43 @@ def test_ids_are_written_as_they_are(gpusched, jobs_csv):
     assert all(re.fullmatch(r"12\d{3}", name) for name in ids)
     told = gpusched("run", jobs_csv, *FOUR, "-p", "fifo", "--explain", f"id={ids[0]}").stdout
     assert f"(id {ids[0]})" in told
+
+
+JOBS = "JOBS"
+SMALL = (JOBS, "--servers", "4")
+
+
+@each(
+    "command",
+    [
+        ("run", *SMALL, "-p", "fifo"),
+        ("run", *SMALL, "-p", "fifo", "--by", "gpus", "--price", "2"),
+        ("compare", *SMALL, "-p", "fifo,las", "--losers", "--wide"),
+        ("compare", *SMALL, "-p", "fifo,las", "--sort", "makespan_s"),
+        ("whatif", JOBS, "--change", "servers=+1", "--sort", "num_gain"),
+        ("size", JOBS, "--goal", "p95_wait_s < 1 h", "--resamples", "0"),
+        ("trace", "info", JOBS),
+        ("trace", "audit", JOBS, "--all"),
+        ("trace", "formats"),
+        ("policies",),
+        ("metrics",),
+    ],
+)
+def test_the_tables_of_a_command_stand_alone(gpusched, jobs_csv, command):
+    asked = [jobs_csv if word == JOBS else word for word in command]
+    made = {form: gpusched(*asked, "--as", form) for form in ("markdown", "latex", "csv", "json")}
+    assert all(result.exit_code == 0 for result in made.values()), made["csv"].stderr
+    for table in made["csv"].stdout.split("\n\n"):
+        head, *rows = csv.reader(table.splitlines())
+        assert rows
+        assert {len(row) for row in rows} == {len(head)}
+    assert all(line[:1] in ("|", "*", "") for line in _first_table(made["markdown"].stdout))
+    assert "\\begin{tabular}" in made["latex"].stdout
+    assert (
+        json.loads(made["json"].stdout).keys()
+        == json.loads(gpusched(*asked, "--json").stdout).keys()
+    )
+
+
+def _first_table(text: str) -> list[str]:
+    return text.split("|\n\n")[0].splitlines()

@@ -1,7 +1,5 @@
 """``gpusched compare``."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import io
@@ -14,6 +12,7 @@ import pytest
 import gpusched as gs
 from gpusched.cli.compare import SEEDS
 from gpusched.studies import comparison as study
+from tests.each import each
 from tests.unit.real_data import DATA, counted
 
 SMALL = ("--servers", 4, "--jobs", 200, "--seeds", 1)
@@ -231,7 +230,7 @@ def test_an_interrupt_does_not_wait_for_summaries(gpusched, monkeypatch):
     assert "interrupted while summarising: fifo" in result.stderr
 
 
-@pytest.mark.parametrize(
+@each(
     ("texts", "policies"),
     [
         (["fifo"], ["fifo"]),
@@ -336,7 +335,7 @@ def test_options_of_the_workload_hold_for_every_seed(gpusched_json):
     assert made["runs"][1]["num_jobs"] == 200
 
 
-@pytest.mark.parametrize(
+@each(
     "one", [("jobs.csv",), ("--by", "gpus"), ("--price", "2"), ("--losers",), ("--graphs", "zoo")]
 )
 def test_what_is_of_one_workload_is_not_asked_of_several(gpusched, jobs_csv, one):

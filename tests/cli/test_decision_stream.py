@@ -1,7 +1,5 @@
 """``gpusched decide --stream``: a line of JSON for a line of JSON, whatever it is."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """A package of somebody else extends the command by an entry point."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

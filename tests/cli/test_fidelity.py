@@ -1,7 +1,5 @@
 """``gpusched fidelity``."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 

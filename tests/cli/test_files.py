@@ -1,7 +1,5 @@
 """What the commands write, and what they do not write over."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

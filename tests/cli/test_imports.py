@@ -1,7 +1,5 @@
 """A command imports what it runs, and the others not."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -79,12 +77,9 @@ def test_a_command_is_listed_by_the_first_line_of_its_help(name, entry):
 
 def test_the_help_lists_all_commands():
     done = subprocess.run(
-        [sys.executable, "-m", "gpusched", "--help"],
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-m", "gpusched", "--help"], capture_output=True, text=True, check=True,
         timeout=120,
-    )
+    )  # fmt: skip
     for name, entry in Commands.entries.items():
         assert name in done.stdout
         assert entry.help[:30] in done.stdout

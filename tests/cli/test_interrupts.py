@@ -1,7 +1,5 @@
 """Ctrl-C at random moments of commands, from the first import on."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Rows of a trace that are no jobs are told once by every command that reads one."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -3,11 +3,7 @@
 Those that newcomers make are in tests/mistakes.py; docs/reference/messages.md explains the answers.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
-
-import pytest
 
 import gpusched as gs
 from tests.each import each
@@ -41,10 +37,8 @@ MISTAKES = [
     ("compare --graphs zoo:heavy_share=2", "heavy_share '2' must lie in 0..1"),
     ("compare --intra-gbps fast", "--intra-gbps"),
     ("compare --oversubscription 2", "--oversubscription: needs --servers-per-rack"),
-    (
-        "compare --cluster odd.toml --nic-gbps 10",
-        "--cluster: cannot be combined with network options",
-    ),
+    ("compare --cluster odd.toml --nic-gbps 10",
+     "--cluster: cannot be combined with network options"),
     ("run good.csv -p count", "count"),
     ("compare -p a:x=1 -p y=2", "follows no policy"),
     ("compare -p a,x=1", "a:x=1"),
@@ -56,22 +50,13 @@ MISTAKES = [
     ("policies srft", "did you mean 'srtf'"),
     ("metrics mean_jct", "unknown metric or bound 'mean_jct'; did you mean 'mean_jct_s'?"),
     ("trace convert good.csv out.xyz", "xyz"),
-    (
-        "run -p fifo --servers 4 --jobs 200 --report a.html --gantt 5",
-        "--gantt: '5' must be two increasing times",
-    ),
-    (
-        "run -p fifo --servers 4 --jobs 200 --report a.html --gantt 9:5",
-        "--gantt: '9:5' must be two increasing times",
-    ),
-    (
-        "run -p fifo --servers 4 --jobs 200 --report a.html --gantt 0:inf",
-        "--gantt: '0:inf' must be two increasing",
-    ),
-    (
-        "run -p fifo --servers 4 --jobs 200 --gantt 0:5",
-        "--gantt: needs --report or --out",
-    ),
+    ("run -p fifo --servers 4 --jobs 200 --report a.html --gantt 5",
+     "--gantt: '5' must be two increasing times"),
+    ("run -p fifo --servers 4 --jobs 200 --report a.html --gantt 9:5",
+     "--gantt: '9:5' must be two increasing times"),
+    ("run -p fifo --servers 4 --jobs 200 --report a.html --gantt 0:inf",
+     "--gantt: '0:inf' must be two increasing"),
+    ("run -p fifo --servers 4 --jobs 200 --gantt 0:5", "--gantt: needs --report or --out"),
     ("run -p fifo --by users", "--by: unknown 'users'; did you mean 'user'"),
     ("run jobs.csv -p fifo --by user", "has no column user"),
     ("run -p fifo --price dear", "--price: 'dear' must be a number"),
@@ -80,25 +65,17 @@ MISTAKES = [
     ("compare -p fifo --losers", "--losers: needs two policies or more"),
     ("compare -p fifo,sjf --baseline srtf", "--baseline: 'srtf' is not compared"),
     ("compare -p fifo,sjf --by years", "--by: unknown 'years'"),
-    (
-        "run -p fifo --jobs 20 --deadlines tight=1",
-        "--deadlines: unknown 'tight'; did you mean 'tightness'?",
-    ),
+    ("run -p fifo --jobs 20 --deadlines tight=1",
+     "--deadlines: unknown 'tight'; did you mean 'tightness'?"),
     ("run -p fifo --jobs 20 --deadlines seed=1,seed=2", "--deadlines: seed is given twice"),
-    (
-        "run -p fifo --jobs 20 --deadlines tightness=x",
-        "--deadlines: tightness 'x' must be a number",
-    ),
+    ("run -p fifo --jobs 20 --deadlines tightness=x",
+     "--deadlines: tightness 'x' must be a number"),
     ("run -p fifo --jobs 20 --deadlines tightness=0", "tightness: 0.0 must be finite and positive"),
     ("run -p fifo --jobs 20 --speed table", "--speed table: needs --throughputs FILE"),
-    (
-        "run -p fifo --jobs 20 --throughputs t.csv --profiles zoo",
-        "cannot be combined with --profiles",
-    ),
-    (
-        "run -p fifo --jobs 20 --throughputs t.csv --speed fixed",
-        "has no effect under --speed fixed",
-    ),
+    ("run -p fifo --jobs 20 --throughputs t.csv --profiles zoo",
+     "cannot be combined with --profiles"),
+    ("run -p fifo --jobs 20 --throughputs t.csv --speed fixed",
+     "has no effect under --speed fixed"),
     ("run -p fifo --jobs 20 --throughputs none.csv", "none.csv"),
     ("size jobs.csv", "--goal"),
     ("size jobs.csv --goal p95", "must have the form METRIC < NUMBER"),
@@ -110,10 +87,8 @@ MISTAKES = [
     ("size jobs.csv --goal p95_wait_s<5 --gpus-per-server x", "--gpus-per-server: 'x'"),
     ("size jobs.csv --goal p95_wait_s<5 --gpus-per-server 0", "1..64"),
     ("size jobs.csv --goal p95_wait_s<5 --max-servers 1", "cannot fit the largest job"),
-    (
-        "size jobs.csv --goal p95_wait_s<5 --block-days 0",
-        "--block-days: 0 must be finite and positive",
-    ),
+    ("size jobs.csv --goal p95_wait_s<5 --block-days 0",
+     "--block-days: 0 must be finite and positive"),
     ("size jobs.csv --goal p95_wait_s<5 -p srft", "did you mean 'srtf'"),
     ("fidelity", "TRACE"),
     ("fidelity bare.csv", "bare: no recorded starts (source_wait_s)"),
@@ -140,29 +115,21 @@ MISTAKES = [
     ("sweep study.toml --threads 2 --processes 2", "--threads and --processes: cannot be combined"),
     ("sweep study.toml --only zz", "no run of the study has a name that starts with 'zz'"),
     ("sweep study.toml --dask x:1 --ray local", "--dask and --ray: cannot be combined"),
-    (
-        "tune study.toml --space space.toml --metric mean_jct",
-        "metric: unknown metric 'mean_jct'; did you mean",
-    ),
+    ("tune study.toml --space space.toml --metric mean_jct",
+     "metric: unknown metric 'mean_jct'; did you mean"),
     (f"{TUNE} --threads 2 --processes 2", "--threads and --processes: cannot be combined"),
-    (
-        "tune study.toml --space nowhere.toml --metric mean_jct_s",
-        "nowhere.toml: No such file or directory",
-    ),
+    ("tune study.toml --space nowhere.toml --metric mean_jct_s",
+     "nowhere.toml: No such file or directory"),
     (f"{TUNE} --trials 0", "--trials"),
     (f"{TUNE} --sampler tpee", "sampler: unknown 'tpee'; did you mean 'tpe'?"),
     ("run -p fifo --report new/folder/a.html --placement spred", "did you mean 'spread'"),
     (f"{TUNE} --report study.toml", "study.toml"),
-    (
-        "sweep wrong.toml",
-        "wrong.toml: Object contains unknown field `sedes`; did you mean 'seeds'? - at `$`",
-    ),
+    ("sweep wrong.toml",
+     "wrong.toml: Object contains unknown field `sedes`; did you mean 'seeds'? - at `$`"),
     ("sweep nowhere.toml", "nowhere.toml: No such file or directory"),
-    (
-        "tune study.toml --space wrong-space.toml --metric mean_jct_s",
-        "wrong-space.toml: Object contains unknown field `lwo`; did you mean 'low'?",
-    ),
-]
+    ("tune study.toml --space wrong-space.toml --metric mean_jct_s",
+     "wrong-space.toml: Object contains unknown field `lwo`; did you mean 'low'?"),
+]  # fmt: skip
 
 
 STUDY = """
@@ -238,7 +205,7 @@ def test_the_traceback_of_a_mistake_can_be_asked_for(gpusched, monkeypatch):
     assert isinstance(gpusched("compare", "-p", "srft").exception, ValueError)
 
 
-@pytest.mark.parametrize(
+@each(
     "command",
     [
         "",
@@ -260,7 +227,7 @@ def test_help_fits_a_terminal_and_goes_to_stdout(gpusched, command):
     assert "\\[" not in result.stdout
 
 
-@pytest.mark.parametrize("command", ["compare", "run", "size", "policies", "trace convert"])
+@each("command", ["compare", "run", "size", "policies", "trace convert"])
 def test_help_shows_examples(gpusched, command):
     _, _, examples = gpusched(*command.split(), "--help").stdout.partition("Example")
     assert f"gpusched {command}" in examples

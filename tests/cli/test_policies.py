@@ -1,12 +1,9 @@
 """``gpusched policies`` and ``gpusched metrics``."""
 
-from __future__ import annotations
-
-import pytest
-
 import gpusched as gs
 from gpusched.bounds.registry import known_bounds
 from gpusched.plugins.info import FLAGS
+from tests.each import each
 
 KINDS = (gs.policies, gs.placements, gs.speeds, gs.contentions, gs.predictors)
 NAMES = sorted(name for known in KINDS for name in known())
@@ -20,7 +17,7 @@ def test_every_registered_name_is_listed_with_its_summary(gpusched):
     assert max(map(len, result.stdout.splitlines())) <= 100
 
 
-@pytest.mark.parametrize("name", sorted(set(NAMES)))
+@each("name", sorted(set(NAMES)))
 def test_each_name_shows_its_parameters_with_defaults_and_its_source(gpusched, name):
     result = gpusched("policies", name)
     assert result.exit_code == 0

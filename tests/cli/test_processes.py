@@ -1,7 +1,5 @@
 """The command as a process of its own: pipes, signals, imports."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -69,12 +67,9 @@ def test_ctrl_c_ends_within_a_second_and_reports_what_finished(tmp_path):
     # fifo is done long before las, whose jobs take turns each minute, is.
     arguments = ("compare", "--seeds", "1", "--jobs", "60000", "--load", "3.0", "-p", "fifo,las")
     process = subprocess.Popen(
-        [*COMMAND, *arguments, "--threads", "2"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-    )
+        [*COMMAND, *arguments, "--threads", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, cwd=tmp_path,
+    )  # fmt: skip
     time.sleep(6)
     assert process.poll() is None, "the run was too short for the test"
     process.send_signal(signal.SIGINT)

@@ -1,7 +1,5 @@
 """``gpusched run``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl

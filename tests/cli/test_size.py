@@ -1,7 +1,5 @@
 """``gpusched size``."""
 
-from __future__ import annotations
-
 from inspect import signature
 from pathlib import Path
 

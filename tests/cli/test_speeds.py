@@ -1,7 +1,5 @@
 """Speeds, contentions, profiles and networks on the command line."""
 
-from __future__ import annotations
-
 import gpusched as gs
 
 SMALL = ("--servers", 4, "--jobs", 200)
@@ -40,14 +38,10 @@ def test_options_and_arguments_make_the_same_run(gpusched_json, jobs_csv):
     )  # fmt: skip
     cluster = gs.Cluster.uniform(4, 8, nic_gbps=10, intra_gbps=400).with_racks(2, 3)
     expected = gs.simulate(
-        gs.read_trace(jobs_csv).with_profiles(gs.model.zoo(), seed=3),
-        cluster,
-        policy="srtf",
-        placement="spread",
-        speed="ring:overhead_s=0.01",
-        contention="shared:degradation=0.2",
+        gs.read_trace(jobs_csv).with_profiles(gs.model.zoo(), seed=3), cluster, policy="srtf",
+        placement="spread", speed="ring:overhead_s=0.01", contention="shared:degradation=0.2",
         seed=3,
-    )
+    )  # fmt: skip
     assert made["result"]["digest"] == expected.digest
     fixed = gs.simulate(gs.read_trace(jobs_csv), cluster, policy="srtf", placement="spread")
     assert made["result"]["digest"] != fixed.digest

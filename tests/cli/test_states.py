@@ -1,7 +1,5 @@
 """``gpusched decide`` and ``gpusched when``, and the file that both read."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

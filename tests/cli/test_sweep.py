@@ -1,7 +1,5 @@
 """``gpusched sweep``."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """Throughputs and deadlines on the command line."""
 
-from __future__ import annotations
-
 import pytest
 
 import gpusched as gs

@@ -1,7 +1,5 @@
 """``gpusched tune``."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``gpusched whatif``."""
 
-from __future__ import annotations
-
 import pytest
 
 import gpusched as gs

@@ -1,7 +1,5 @@
 """What preempts whom when in a run, and whether a stated bound allows it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any

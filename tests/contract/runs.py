@@ -1,7 +1,5 @@
 """A run of any policy and placement on the golden workload, and what must hold of every run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The audit holds every policy to what its registration declares."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest
@@ -10,6 +8,7 @@ import gpusched as gs
 from gpusched.audit import audit
 from gpusched.results.audited_names import declared
 from gpusched.schedules.schedule import StoredSchedule, digest_of
+from tests.each import each
 
 POLICIES = gs.policies()
 RULE = "non-preemptive policy preempts"
@@ -57,7 +56,7 @@ def one_job(policy: str) -> gs.Result:
     return gs.simulate(trace, gs.Cluster.uniform(1, 2), policy=policy, speed=speed)
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@each("policy", POLICIES)
 def test_the_audit_knows_from_the_registry_who_never_preempts(policy):
     found = any(RULE in problem for problem in as_if_preempted(one_job(policy)))
     assert found == ("preemptive" not in POLICIES[policy].flags)

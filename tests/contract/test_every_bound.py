@@ -1,7 +1,5 @@
 """Every bound says what it is, and no policy beats it on any drawn case."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np
@@ -22,6 +20,7 @@ from gpusched.bounds.registry import (
     known_bounds,
     register_bound,
 )
+from tests.each import each
 from tests.examples import examples
 
 KNOWN = known_bounds()
@@ -116,7 +115,7 @@ def test_a_new_bound_enters_the_certificate_of_a_result():
     assert gs.simulate(trace, cluster, policy="fifo").summary()["lower_bound_name"] != "told"
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "value", "message"),
     [
         ("name", "trivial", "the name 'trivial' is taken"),

@@ -1,13 +1,11 @@
 """From every policy a waiting job can be taken back."""
 
-from __future__ import annotations
-
 import numpy as np
-import pytest
 
 import gpusched as gs
 from gpusched.base.run_warning import unwarned
 from gpusched.schedules.schedule import CANCELLED
+from tests.each import each
 
 SETTLED = [
     "a-srpt", "a-srpt:scan=strict", "ada-srsf", "conservative", "edf-fastest", "ff", "ls", "rand",
@@ -36,7 +34,7 @@ def crowded(policy: str, *, last: bool, until_s: float) -> gs.Simulation:
     return run
 
 
-@pytest.mark.parametrize("policy", sorted(gs.policies()))
+@each("policy", sorted(gs.policies()))
 def test_a_job_that_is_taken_back_starts_no_more_and_all_others_end(policy):
     with unwarned():
         run = crowded(policy, last=False, until_s=61)
@@ -57,7 +55,7 @@ def test_a_job_that_is_taken_back_starts_no_more_and_all_others_end(policy):
             assert result.audit().problems == []
 
 
-@pytest.mark.parametrize("policy", SETTLED)
+@each("policy", SETTLED)
 def test_who_comes_last_and_is_taken_back_at_once_was_never_there(policy):
     with unwarned():
         run = crowded(policy, last=True, until_s=61.75)

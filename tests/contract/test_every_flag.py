@@ -1,7 +1,5 @@
 """What a flag says is so: each plug-in that has it behaves like that, and the others do not."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 
@@ -14,6 +12,7 @@ from gpusched.plugins.info import FLAGS, KINDS, PluginInfo
 from gpusched.reference.packing import NAMES as KNOW_DEMANDS
 from gpusched.specs.case import job_columns
 from tests.contract.runs import CLUSTER, TYPED, run, run_networked, run_urgent
+from tests.each import each
 from tests.golden import workload as golden
 
 POLICIES, PLACEMENTS = gs.policies(), gs.placements()
@@ -28,7 +27,7 @@ def with_flag(flag: str, plug_ins: dict[str, PluginInfo]) -> set[str]:
     return {name for name, info in plug_ins.items() if info.has(flag)}
 
 
-@pytest.mark.parametrize("flag", FLAGS)
+@each("flag", FLAGS)
 def test_a_flag_is_explained_in_a_sentence_and_has_users(flag):
     assert re.fullmatch(r"[a-z]+(-[a-z]+)*", flag)
     assert re.fullmatch(r"[A-Z].{10,}[^.]\.", FLAGS[flag])
@@ -37,13 +36,13 @@ def test_a_flag_is_explained_in_a_sentence_and_has_users(flag):
     assert any(info.has(flag) for info in PLUG_INS) == (flag != "non-preemptive")
 
 
-@pytest.mark.parametrize("info", PLUG_INS, ids=lambda info: f"{info.kind} {info.name}")
+@each("info", PLUG_INS)
 def test_a_misspelt_flag_is_an_error_and_not_false(info):
     with pytest.raises(ValueError, match="unknown flag 'preemtive'; did you mean 'preemptive'"):
         info.has("preemtive")
 
 
-@pytest.mark.parametrize("policy", [n for n, i in POLICIES.items() if i.kind == "order"])
+@each("policy", [n for n, i in POLICIES.items() if i.kind == "order"])
 def test_the_scan_that_an_order_declares_is_its_default(policy):
     info = POLICIES[policy]
     scan = info.parameter("scan")
@@ -52,7 +51,7 @@ def test_the_scan_that_an_order_declares_is_its_default(policy):
         assert info.has(scan["default"])
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@each("policy", POLICIES)
 def test_only_policies_that_say_so_look_at_estimates(policy):
     jobs = TYPED["plain"]
     services = jobs.service_us
@@ -87,7 +86,7 @@ def test_only_policies_that_say_so_go_by_priorities_and_others_warn(policy):
     assert (warning in result.warnings) != POLICIES[policy].has("priorities")
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@each("policy", POLICIES)
 def test_only_policies_that_say_so_plan_a_batch(policy):
     jobs = gs.Trace.from_columns([0, 0, 0], [5, 6, 7], [1, 3, 2])
     cluster = gs.Cluster.uniform(2, 2)
@@ -129,7 +128,7 @@ def sharing(speed: str = "fixed", placement: str = "consolidated") -> gs.Result:
     return gs.simulate(jobs, cluster, speed=speed, placement=placement)
 
 
-@pytest.mark.parametrize("placement", PLACEMENTS)
+@each("placement", PLACEMENTS)
 def test_only_placements_that_say_so_share_a_gpu(placement):
     if PLACEMENTS[placement].has("shares"):
         assert sharing(placement=placement).summary()["makespan_s"] == 10
@@ -138,7 +137,7 @@ def test_only_placements_that_say_so_share_a_gpu(placement):
             sharing(placement=placement)
 
 
-@pytest.mark.parametrize("speed", SPEEDS)
+@each("speed", SPEEDS)
 def test_only_speeds_that_say_so_know_jobs_that_share_a_gpu(speed):
     if SPEEDS[speed].has("shares"):
         assert sharing(speed).summary()["makespan_s"] == 10
@@ -160,8 +159,8 @@ def fits_on_fewest(sizes: tuple[int, ...], gpus: int) -> bool:
     return is_full and (left == 0 or any(size >= left for size in others))
 
 
-@pytest.mark.parametrize("sizes", CLUSTERS, ids=str)
-@pytest.mark.parametrize("placement", PLACEMENTS)
+@each("sizes", CLUSTERS)
+@each("placement", PLACEMENTS)
 def test_an_empty_cluster_takes_what_the_placement_says(placement, sizes):
     widths = np.arange(1, sum(sizes) + 1)
     jobs = gs.Trace.from_columns(widths * 10, np.ones(len(widths)), widths)
@@ -191,8 +190,8 @@ NEEDS = {
 }
 
 
-@pytest.mark.parametrize("given", [*NEEDS, "nothing"])
-@pytest.mark.parametrize("speed", SPEEDS)
+@each("given", [*NEEDS, "nothing"])
+@each("speed", SPEEDS)
 def test_a_speed_needs_what_it_says_and_nothing_else(speed, given):
     columns: dict = dict(NEEDS.get(given, {}))
     columns |= {name[:-1]: [0] for name in columns}
@@ -208,7 +207,7 @@ def test_a_speed_needs_what_it_says_and_nothing_else(speed, given):
             gs.simulate(jobs, cluster, speed=speed)
 
 
-@pytest.mark.parametrize("speed", SPEEDS)
+@each("speed", SPEEDS)
 def test_a_speed_is_steady_exactly_if_places_do_not_matter(speed):
     together, apart = (
         run_networked("fifo", placement, speed=speed) for placement in ("consolidated", "spread")
@@ -223,7 +222,7 @@ def test_a_speed_is_steady_exactly_if_places_do_not_matter(speed):
     assert all(lasts_its_service) == is_steady
 
 
-@pytest.mark.parametrize("speed", [name for name in SPEEDS if not SPEEDS[name].has("steady")])
+@each("speed", [name for name in SPEEDS if not SPEEDS[name].has("steady")])
 def test_a_speed_is_linkless_exactly_if_no_contention_matters(speed):
     digests = {
         run_networked("fifo", "spread", speed=speed, contention=contention).digest
@@ -232,7 +231,7 @@ def test_a_speed_is_linkless_exactly_if_no_contention_matters(speed):
     assert (len(digests) == 1) == SPEEDS[speed].has("linkless")
 
 
-@pytest.mark.parametrize("speed", SPEEDS)
+@each("speed", SPEEDS)
 def test_only_speeds_that_say_so_let_jobs_have_other_widths(speed):
     one = run_networked if SPEEDS[speed].has("graphs") else run_urgent
     result = one(policy="matching", placement="consolidated", speed=speed)
@@ -270,8 +269,8 @@ def test_a_contention_interacts_exactly_if_others_matter(contention):
         assert alone <= min(on_one_link(other, 1) for other in CONTENTIONS)
 
 
-@pytest.mark.parametrize("alias", ALIASES)
-@pytest.mark.parametrize("placement", ["consolidated", "count", "random"])
+@each("alias", ALIASES)
+@each("placement", ["consolidated", "count", "random"])
 def test_an_alias_is_another_name_of_its_target(alias, placement):
     target = ALIASES[alias].alias_of
     assert run(alias, placement).digest == run(target, placement).digest
@@ -281,7 +280,7 @@ def test_an_alias_is_another_name_of_its_target(alias, placement):
     )
 
 
-@pytest.mark.parametrize("alias", ALIASES)
+@each("alias", ALIASES)
 def test_an_alias_differs_from_its_target_in_defaults_alone(alias):
     target = gs.Policy.parse(ALIASES[alias].alias_of)
     own = {entry["name"]: entry for entry in ALIASES[alias].parameters}

@@ -1,7 +1,5 @@
 """Every trace format recognises and reads its own excerpt, and reads back what it writes."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -19,6 +17,7 @@ from gpusched.traces.format_registry import (
     trace_formats,
 )
 from gpusched.traces.writers import write_trace
+from tests.each import each
 
 FORMATS = trace_formats()
 WRITTEN = sorted(name for name, known in FORMATS.items() if known.write is not None)
@@ -116,7 +115,7 @@ def test_the_command_lists_them():
     assert all(name in shown for name in FORMATS)
 
 
-@pytest.mark.parametrize(
+@each(
     ("field", "value", "message"),
     [
         ("name", "swf", "format: the name 'swf' is taken"),

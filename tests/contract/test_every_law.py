@@ -1,7 +1,5 @@
 """Every registered policy, placement and speed under every law of gpusched.testing."""
 
-from __future__ import annotations
-
 import pytest
 
 import gpusched as gs

@@ -1,7 +1,5 @@
 """Every registered name says what it is, documents its parameters and refuses what is not one."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

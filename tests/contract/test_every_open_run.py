@@ -1,13 +1,16 @@
-"""A run in parts, and a fork, are the run: every policy, placement, speed and contention."""
+"""A run in parts, a fork and a saved run that goes on elsewhere are the run: every name."""
 
-from __future__ import annotations
-
+import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import gpusched as gs
+from gpusched.base.run_warning import unwarned
+from tests.campaigns.saved_runs import Case, cases, resumed, saved
 from tests.contract.runs import CLUSTER, NETWORKED, NETWORKED_CLUSTER, POOLED, TYPED, URGENT
+from tests.each import each
 from tests.golden import workload as golden
 
 POLICIES, PLACEMENTS = list(gs.policies()), list(gs.placements())
@@ -24,30 +27,48 @@ def check(policy: str, placement: str = "consolidated", **options: Any) -> None:
     gs.testing.check_policy(policy, placement=placement, laws=LAWS, **options)
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@each("policy", POLICIES)
 def test_every_policy(policy):
     check(policy)
 
 
-@pytest.mark.parametrize("placement", PLACEMENTS)
-@pytest.mark.parametrize("policy", ["fifo", "srtf", "easy"])
+@each("placement", PLACEMENTS)
+@each("policy", ["fifo", "srtf", "easy"])
 def test_every_placement(policy, placement):
     check(policy, placement)
 
 
-@pytest.mark.parametrize("contention", gs.contentions())
-@pytest.mark.parametrize("speed", SPEEDS)
+@each("contention", gs.contentions())
+@each("speed", SPEEDS)
 def test_every_speed_and_contention(speed, contention):
     gs.testing.check_speed(
-        speed,
-        contention=contention,
-        policy="srtf",
-        placement="spread",
-        laws=LAWS,
+        speed, contention=contention, policy="srtf", placement="spread", laws=LAWS,
         on=(NETWORKED, NETWORKED_CLUSTER),
-    )
+    )  # fmt: skip
 
 
-@pytest.mark.parametrize("policy", ["dancer", "elasticflow", "chronus", "optimus", "matching"])
+@each("policy", ["dancer", "elasticflow", "chronus", "optimus", "matching"])
 def test_elastic_policies_with_links(policy):
     check(policy, speed="table", on=(URGENT, NETWORKED_CLUSTER))
+
+
+CASES = cases()
+
+
+@pytest.fixture(scope="module")
+def digests(tmp_path_factory):
+    """Of each case, cut somewhere: what it comes to in another process, and what here."""
+    folder: Path = tmp_path_factory.mktemp("runs")
+    expected: dict[Path, tuple[Case, str]] = {}
+    with unwarned():
+        for number, case in enumerate(CASES):
+            path = folder / f"{number}.run"
+            expected[path] = case, saved(case, path, random.Random(f"{case}"))
+    found = resumed(expected)
+    return {case: (found[str(path)], digest) for path, (case, digest) in expected.items()}
+
+
+@each("case", CASES)
+def test_a_saved_run_goes_on_to_the_same_digest_in_another_process(case, digests):
+    found, expected = digests[case]
+    assert found == expected

@@ -1,7 +1,5 @@
 """What every policy states of its preemptions holds, and is no empty word."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -10,6 +8,7 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from tests.contract.preemptions import Course, check, course_of
+from tests.each import each
 from tests.examples import examples
 from tests.golden import workload as golden
 
@@ -84,7 +83,7 @@ def test_in_a_pool_of_single_gpus_each_arrival_preempts_one_job_at_most(name, da
     assert all(number <= course.arrivals[at] for at, number in course.instants.items())
 
 
-@pytest.mark.parametrize("name", OVERTAKEN_BY_NEWCOMERS)
+@each("name", OVERTAKEN_BY_NEWCOMERS)
 def test_and_all_but_the_first_do_where_each_is_more_urgent(name):
     services = [100.0 - 5 * place for place in range(16)]
     trace = of_one_gpu(services, deadline_s=[1000 - place for place in range(16)])
@@ -92,7 +91,7 @@ def test_and_all_but_the_first_do_where_each_is_more_urgent(name):
     assert len(course.preempted) == 15
 
 
-@pytest.mark.parametrize("name", ["srtf", "srsf", "edf", "edf-fastest", "serverfilling-srpt"])
+@each("name", ["srtf", "srsf", "edf", "edf-fastest", "serverfilling-srpt"])
 def test_one_arrival_may_stop_all_that_run(name):
     """So that a bound on the preemptions of an instant can be no less than that."""
     trace = gs.Trace.from_columns(

@@ -1,7 +1,5 @@
 """Every registered policy with every registered placement: ends, is sound, is repeatable."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
@@ -17,6 +15,7 @@ from tests.contract.runs import (
     run_networked,
     run_urgent,
 )
+from tests.each import each
 
 POLICIES, PLACEMENTS = gs.policies(), gs.placements()
 POOLED = [name for name, info in PLACEMENTS.items() if "pooled" in info.flags]
@@ -35,22 +34,22 @@ def is_some(policy: str, placement: str) -> bool:
     return policy in WITH_POLICIES or placement in WITH_PLACEMENTS
 
 
-@pytest.mark.parametrize(
-    ("policy", "placement"),
-    [pytest.param(*pair, marks=() if is_some(*pair) else pytest.mark.long) for pair in PAIRS],
-)
+@each(("policy", "placement"), [pair for pair in PAIRS if is_some(*pair)])
 def test_the_audit_holds_and_the_seed_matters_exactly_where_chance_is_declared(policy, placement):
     result = run(policy, placement)
     check(result)
-    if is_some(policy, placement):
-        is_random = "random" in POLICIES[policy].flags + PLACEMENTS[placement].flags
-        others = {
-            run(policy, placement, seed=seed).digest for seed in (1, 2**64 - 1)[: 1 + is_random]
-        }
-        assert len(others | {result.digest}) == (3 if is_random else 1)
+    is_random = "random" in POLICIES[policy].flags + PLACEMENTS[placement].flags
+    others = {run(policy, placement, seed=seed).digest for seed in (1, 2**64 - 1)[: 1 + is_random]}
+    assert len(others | {result.digest}) == (3 if is_random else 1)
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.long
+@each(("policy", "placement"), [pair for pair in PAIRS if not is_some(*pair)])
+def test_the_audit_holds_for_all_other_pairs(policy, placement):
+    check(run(policy, placement))
+
+
+@each("policy", POLICIES)
 def test_only_policies_that_say_so_preempt(policy):
     num_preemptions = sum(
         int(run(policy, placement).schedule.preemptions.sum())
@@ -60,7 +59,7 @@ def test_only_policies_that_say_so_preempt(policy):
     assert (num_preemptions > 0) == ("preemptive" in POLICIES[policy].flags)
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@each("policy", POLICIES)
 def test_only_policies_that_say_so_look_at_predictions(policy):
     # The estimates of the workload are far from the truth: whoever reads them decides otherwise.
     reads = run(policy).digest != run(policy, predictor="estimate").digest
@@ -68,13 +67,13 @@ def test_only_policies_that_say_so_look_at_predictions(policy):
     assert reads == ("clairvoyant" in POLICIES[policy].flags and not is_told)
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@each("policy", POLICIES)
 def test_a_run_says_whether_it_saw_the_truth(policy):
     assert run(policy).clairvoyant == ("clairvoyant" in POLICIES[policy].flags)
     assert not run(policy, predictor="estimate").clairvoyant
 
 
-@pytest.mark.parametrize("policy", PLACING)
+@each("policy", PLACING)
 def test_a_policy_that_chooses_gpus_itself_asks_no_placement(policy):
     placements = set(PLACEMENTS) - set(POOLED)
     assert len({run(policy, placement).digest for placement in placements}) == 1
@@ -83,7 +82,7 @@ def test_a_policy_that_chooses_gpus_itself_asks_no_placement(policy):
             run(policy, placement)
 
 
-@pytest.mark.parametrize("placement", PLACEMENTS)
+@each("placement", PLACEMENTS)
 def test_only_a_pool_has_no_servers(placement):
     intervals = run("fifo", placement).intervals
     is_pooled = "pooled" in PLACEMENTS[placement].flags
@@ -91,8 +90,8 @@ def test_only_a_pool_has_no_servers(placement):
     assert (intervals["mask"] == 0).all() == is_pooled
 
 
-@pytest.mark.parametrize("contention", gs.contentions())
-@pytest.mark.parametrize("speed", [name for name in gs.speeds() if name != "fixed"])
+@each("contention", gs.contentions())
+@each("speed", [name for name in gs.speeds() if name != "fixed"])
 def test_every_speed_and_contention_is_sound_and_repeatable(speed, contention):
     for policy, placement in (("fifo", "spread"), ("srtf", "consolidated"), ("easy", "random")):
         result = run_networked(policy, placement, speed=speed, contention=contention)
@@ -105,7 +104,7 @@ ELASTIC = [name for name, info in POLICIES.items() if "elastic" in info.flags]
 BY_DEADLINE = [name for name, info in POLICIES.items() if "deadlines" in info.flags]
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@each("policy", POLICIES)
 def test_only_policies_that_say_so_choose_widths(policy):
     if policy in PLACING:  # they know no speed but for a job's own width
         return
@@ -119,7 +118,7 @@ def test_only_policies_that_say_so_choose_widths(policy):
     assert other.any() == (policy in ELASTIC)
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@each("policy", POLICIES)
 def test_only_policies_that_say_so_look_at_deadlines(policy):
     if policy in PLACING:
         return
@@ -131,7 +130,7 @@ def test_only_policies_that_say_so_look_at_deadlines(policy):
     assert (with_deadlines != without) == (policy in BY_DEADLINE)
 
 
-@pytest.mark.parametrize("placement", PLACEMENTS)
+@each("placement", PLACEMENTS)
 def test_only_placements_that_say_so_know_demands(placement):
     for policy in ("fifo", "srtf", "easy"):
         if gs.placements()[placement].has("demands"):

@@ -1,7 +1,5 @@
 """Every policy and every placement under every speed, on jobs with no column but what it needs."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from functools import partial
 
@@ -10,6 +8,7 @@ import pytest
 
 import gpusched as gs
 from tests.bare_speed import bare_speed
+from tests.each import each
 from tests.golden import workload as golden
 
 CLUSTER = golden.networked_cluster()
@@ -34,17 +33,16 @@ STEADY = {name for name, info in gs.speeds().items() if info.has("steady")}
 FINISHED, REJECTED = 0, 1
 
 
-@pytest.fixture
-def known(speed):
-    with bare_speed() if speed == "bare" else nullcontext():
-        yield
-
-
 def ends_well(policy: str, placement: str, speed: str, contention: str = "none") -> None:
     """The run ends with every job finished or rejected, and with the rates that it should have.
 
     A pool goes with jobs that may run anywhere under fixed speeds, and with no other.
     """
+    with bare_speed() if speed == "bare" else nullcontext():
+        check(policy, placement, speed, contention)
+
+
+def check(policy: str, placement: str, speed: str, contention: str) -> None:
     run = partial(
         gs.simulate, JOBS[speed], CLUSTER, policy=policy, placement=placement, speed=speed,
         contention=contention, verify=True,
@@ -90,9 +88,8 @@ def test_a_speed_may_have_an_alias():
         assert run(speed="barer:apart_s=2").digest == run(speed="bare").digest
 
 
-@pytest.mark.usefixtures("known")
-@pytest.mark.parametrize("speed", JOBS)
-@pytest.mark.parametrize("policy", gs.policies())
+@each("speed", JOBS)
+@each("policy", gs.policies())
 @pytest.mark.parametrize(
     "placement", ["spread", pytest.param("heavy-edge", marks=pytest.mark.long)]
 )
@@ -100,23 +97,21 @@ def test_every_policy_runs_under_every_speed(policy, placement, speed):
     ends_well(policy, placement, speed)
 
 
-@pytest.mark.usefixtures("known")
-@pytest.mark.parametrize("speed", JOBS)
-@pytest.mark.parametrize("placement", gs.placements())
+@each("speed", JOBS)
+@each("placement", gs.placements())
 def test_every_placement_runs_under_every_speed(placement, speed):
     for policy in ("srtf", "easy", "a-srpt"):
         ends_well(policy, placement, speed)
 
 
-@pytest.mark.usefixtures("known")
-@pytest.mark.parametrize("contention", gs.contentions())
-@pytest.mark.parametrize("speed", sorted(set(JOBS) - STEADY))
+@each("contention", gs.contentions())
+@each("speed", sorted(set(JOBS) - STEADY))
 def test_every_contention_runs_under_every_speed(speed, contention):
     for policy in ("a-srpt", "ada-srsf"):
         ends_well(policy, "consolidated", speed, contention)
 
 
-@pytest.mark.parametrize("speed", sorted(name for name, jobs in JOBS.items() if jobs is not PLAIN))
+@each("speed", sorted(name for name, jobs in JOBS.items() if jobs is not PLAIN))
 def test_a_speed_refuses_jobs_that_lack_what_it_reads(speed):
     for policy in ("fifo", "a-srpt", "ada-srsf"):
         with pytest.raises(ValueError, match="the jobs have no"):

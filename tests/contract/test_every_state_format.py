@@ -1,7 +1,5 @@
 """Every format of states recognises and reads its own excerpt, alone, and refuses a damaged one."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

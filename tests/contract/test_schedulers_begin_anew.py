@@ -1,13 +1,11 @@
 """A scheduler that has run before runs as a new one: nothing of a run is left in the next."""
 
-from __future__ import annotations
-
 import numpy as np
-import pytest
 
 import gpusched as gs
 from gpusched import _core
 from gpusched.base.run_warning import unwarned
+from tests.each import each
 from tests.examples import number_of
 from tests.parity.typed_profiles import TYPES, typed_profiles
 
@@ -26,19 +24,16 @@ def crowd(seed: int, jobs: int) -> gs.Trace:
     slack = rng.uniform(0.9, rng.choice([1.5, 4.0, 30.0], jobs))
     profiles = typed_profiles()
     return gs.Trace.from_columns(
-        submit_s,
-        service_s,
-        rng.choice([1, 1, 1, 2, 4, 8], jobs),
+        submit_s, service_s, rng.choice([1, 1, 1, 2, 4, 8], jobs),
         deadline_s=np.where(rng.random(jobs) < 0.9, np.ceil(submit_s + slack * service_s), np.nan),
         value=rng.choice([0.1, 1.0, 5.0], jobs) * service_s,
-        restart_s=np.full(jobs, float(rng.choice([0.0, 4.0, 25.0]))),
-        profiles=profiles,
+        restart_s=np.full(jobs, float(rng.choice([0.0, 4.0, 25.0]))), profiles=profiles,
         profile=rng.integers(0, len(profiles), jobs),
-    )
+    )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NATIVE)
-@pytest.mark.parametrize("speed", ["fixed", "table"])
+@each("name", NATIVE)
+@each("speed", ["fixed", "table"])
 def test_a_scheduler_that_has_run_runs_as_a_new_one(name, speed):
     class Kept(_core._testing.TimedScheduler):
         def __init__(self) -> None:

@@ -1,7 +1,5 @@
 """Values of a parameter, made from nothing but what its plug-in says of it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -12,8 +12,6 @@ A comment of one line before a fence says how the block that follows is to be ta
     The block is all that the block of Python before it prints.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

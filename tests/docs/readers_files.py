@@ -1,7 +1,5 @@
 """The files that a reader of the docs has: small ones under the names that the pages use."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from datetime import datetime, timedelta

@@ -4,8 +4,6 @@ Blocks of Python share one namespace; commands run in between, as processes. Whe
 after an expression is itself a value, as in ``plan.price  # 0.25``, it must be the value.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import io

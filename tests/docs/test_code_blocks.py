@@ -1,8 +1,7 @@
-"""What the docs show runs: each page in an empty folder, its blocks in their order."""
-
-from __future__ import annotations
+"""What the docs show runs or compiles: each page in an empty folder, its blocks in their order."""
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -36,14 +35,10 @@ def test_the_code_of_a_page_runs(page, tmp_path):
     readers_files.write(tmp_path)
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
-        [sys.executable, "-m", "tests.docs.run_page", page],
-        cwd=tmp_path,
+        [sys.executable, "-m", "tests.docs.run_page", page], cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": path, "MPLBACKEND": "agg", "COLUMNS": "100"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=200,
-    )
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
 
 
@@ -152,3 +147,29 @@ def test_a_block_that_is_not_run_is_not_run(tmp_path, monkeypatch):
     run_page("page.md", "<!-- not run: it ends the world -->\n```python\nraise OSError\n```\n")
     run_page("page.md", "```sh\npip install nothing-of-this-name && cmake .\n```\n")
     run_page("page.md", "<!-- smaller: 1 / 0 -> 1 / 1 -->\n```python\n1 / 0\n```\n")
+
+
+NATIVE = [block for page in pages() for block in blocks(page) if block.language == "cpp"]
+COMPILER = shutil.which("c++") or shutil.which("g++")
+FOLDERS = [ROOT / "cpp" / "include", ROOT / "cpp"]
+
+
+def test_the_docs_show_a_native_plug_in_for_each_seam():
+    registered = "".join(block.text for block in NATIVE)
+    for seam in ("Order", "Placement", "Scheduler", "Speed"):
+        assert f"GPUSCHED_REGISTER({seam}," in registered, seam
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
+@pytest.mark.parametrize("block", NATIVE, ids=[block.where for block in NATIVE])
+def test_a_native_plug_in_compiles(block, tmp_path):
+    source = tmp_path / "plug_in.cpp"
+    source.write_text(f'#line {block.line} "{block.page}"\n{block.text}', encoding="utf-8")
+    includes = [f"-I{folder}" for folder in FOLDERS if folder.is_dir()]
+    done = subprocess.run(
+        [COMPILER, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", *includes, source],
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,15 +1,12 @@
 """Public functions and methods say what they return and raise, and have an example that runs."""
 
-from __future__ import annotations
-
 import doctest
 import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import pytest
-
 import gpusched as gs
+from tests.each import each
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -49,14 +46,6 @@ def methods() -> dict[str, Any]:
 FUNCTIONS = public(inspect.isfunction) | methods()
 
 
-@pytest.fixture(autouse=True)
-def _clean(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    yield
-    for name in ("widest-first", "refuses", "idle", "an-hour", "num_wide"):
-        gs.unregister(name)
-
-
 def test_there_are_functions():
     assert len(public(inspect.isfunction)) > 40
     assert len(public(inspect.isclass)) > 60
@@ -77,12 +66,17 @@ def test_public_functions_have_their_sections():
     assert not [section for name in sorted(FUNCTIONS) for section in missing_sections(name)]
 
 
-@pytest.mark.parametrize("name", sorted(FUNCTIONS))
-def test_the_example_of_a_public_function_runs(name):
+@each("name", sorted(FUNCTIONS))
+def test_the_example_of_a_public_function_runs(name, tmp_path, monkeypatch):
+    folder = tmp_path / name
+    folder.mkdir()
+    monkeypatch.chdir(folder)
     finder = doctest.DocTestFinder(recurse=False)
     tests = [test for test in finder.find(FUNCTIONS[name], name, globs={"gs": gs}) if test.examples]
     assert tests, f"{name} has no example"
     for test in tests:
         told: list[str] = []
         outcome = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=told.append)
+        for registered in ("widest-first", "refuses", "idle", "an-hour", "num_wide"):
+            gs.unregister(registered)
         assert outcome.failed == 0, "".join(told)

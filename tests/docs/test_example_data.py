@@ -1,7 +1,5 @@
 """The files of examples/data are those that the script makes, and each is what it stands for."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

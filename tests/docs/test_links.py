@@ -1,7 +1,5 @@
 """What links and comments name is there. (Sphinx follows the links from page to page.)"""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

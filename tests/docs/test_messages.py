@@ -1,7 +1,5 @@
 """The page of messages has those that the sources raise, and an answer to each common mistake."""
 
-from __future__ import annotations
-
 import re
 import runpy
 from functools import cache

@@ -1,7 +1,5 @@
 """Sixty mistakes at the command line and in Python, and what must be named in the answers."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests import mistakes
@@ -38,7 +36,7 @@ def test_the_command_answers_in_one_line_that_names_it(arguments, named):
     assert printed == ""
 
 
-@pytest.mark.parametrize(("expression", "named"), EXPRESSIONS)
+@each(("expression", "named"), EXPRESSIONS)
 def test_the_error_is_of_a_user_and_names_it(expression, named, names):
     error = mistakes.said_by_python(expression, names)
     kinds = (ValueError, TypeError, OSError, AttributeError, LookupError)

@@ -1,7 +1,5 @@
 """What is public is documented, and the other way round."""
 
-from __future__ import annotations
-
 import importlib
 import re
 

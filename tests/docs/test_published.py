@@ -1,7 +1,5 @@
 """What is published stands in the papers' files: pages, data and plug-ins take it from there."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

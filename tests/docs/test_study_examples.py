@@ -1,7 +1,5 @@
 """The examples of studies run as they stand, with fewer jobs, and leave what they promise."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re
@@ -24,13 +22,10 @@ def run(name: str, folder: Path, jobs: int = 120) -> str:
     """Run an example with so many jobs in a folder; return what it printed."""
     pytest.importorskip("vl_convert")
     done = subprocess.run(
-        [sys.executable, EXAMPLES / name, str(jobs)],
-        cwd=folder,
+        [sys.executable, EXAMPLES / name, str(jobs)], cwd=folder,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        capture_output=True,
-        text=True,
-        timeout=200,
-    )
+        capture_output=True, text=True, timeout=200,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout
 

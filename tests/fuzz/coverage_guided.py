@@ -7,8 +7,6 @@ corpus begins with the whole files of the reader, the dictionary is that of the 
 judged as by ``python -m tests.fuzz``, ends the run and leaves its input in the folder.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Seeded changes of bytes and text: each takes what a file holds and returns something else."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

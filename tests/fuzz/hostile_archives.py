@@ -1,7 +1,5 @@
 """Hostile binary files: arrays, archives and frames with false headers and odd members."""
 
-from __future__ import annotations
-
 import functools
 import gzip
 import io

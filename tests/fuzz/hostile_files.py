@@ -1,7 +1,5 @@
 """Files made from nothing to be refused, and how often each kind of them is drawn."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from typing import Final

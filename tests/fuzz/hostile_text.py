@@ -1,7 +1,5 @@
 """Hostile text: nested, endless, of odd cells or of an odd shape."""
 
-from __future__ import annotations
-
 import functools
 import gzip
 import json

@@ -1,7 +1,5 @@
 """One input and what is asked of its reader: a result, or a documented error by name."""
 
-from __future__ import annotations
-
 import random
 import resource
 import sys

@@ -1,7 +1,5 @@
 """What the native fuzz target begins with: ``python -m tests.fuzz.native_seeds FOLDER``."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every reader of files there is, with the whole files that it reads."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import random
@@ -90,32 +88,22 @@ def _text(name: str, text: str) -> Whole:
 
 # Traces by format, beside the excerpt that each format brings along.
 _TRACES: Final[dict[str, tuple[Whole, ...]]] = {
-    "csv": (
-        _text("any.csv", whole.CSV),
-        _text("wall.csv", whole.WALL),
-        _text("any.tsv", whole.CSV.replace(",", "\t")),
-        ("any.csv.gz", whole.gzipped(whole.CSV)),
-    ),
+    "csv": (_text("any.csv", whole.CSV), _text("wall.csv", whole.WALL),
+            _text("any.tsv", whole.CSV.replace(",", "\t")),
+            ("any.csv.gz", whole.gzipped(whole.CSV))),
     "gavel": (_text("gavel.trace", whole.GAVEL),),
     "helios": (_text("helios.csv", whole.HELIOS),),
     "itp": (_text("itp.csv", whole.ITP),),
-    "numpy": (
-        ("columns.npz", whole.npz()),
-        ("packed.npz", whole.npz(packed=True)),
-        ("columns.npy", whole.npy()),
-    ),
+    "numpy": (("columns.npz", whole.npz()), ("packed.npz", whole.npz(packed=True)),
+              ("columns.npy", whole.npy())),
     "openb": (_text("pods.csv", whole.PODS),),
-    "parquet": (
-        ("columns.parquet", whole.parquet()),
-        *(("jobs.parquet", data) for data in whole.parquets().values()),
-    ),
+    "parquet": (("columns.parquet", whole.parquet()),
+                *(("jobs.parquet", data) for data in whole.parquets().values())),
     "philly-csv": (_text("philly.csv", whole.PHILLY_CSV),),
-    "philly-json": (
-        _text("philly.json", whole.PHILLY_JSON),
-        ("philly.json.gz", whole.gzipped(whole.PHILLY_JSON)),
-    ),
+    "philly-json": (_text("philly.json", whole.PHILLY_JSON),
+                    ("philly.json.gz", whole.gzipped(whole.PHILLY_JSON))),
     "swf": (_text("log.swf", whole.SWF), ("log.swf.gz", whole.gzipped(whole.SWF))),
-}
+}  # fmt: skip
 
 
 def _of_traces(folder: Path) -> Iterator[Reader]:

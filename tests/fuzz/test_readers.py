@@ -1,7 +1,5 @@
 """Every reader under fuzz: a slice of a campaign in processes with limits; the fuzzer itself."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import sys

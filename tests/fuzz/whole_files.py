@@ -1,7 +1,5 @@
 """Small whole files of every kind that is read; what is fuzzed begins as one of them."""
 
-from __future__ import annotations
-
 import gzip
 import importlib.util
 import io
@@ -124,12 +122,9 @@ def npz(*, packed: bool = False) -> bytes:
     file = io.BytesIO()
     save = np.savez_compressed if packed else np.savez
     save(
-        file,
-        submit_s=np.arange(4.0),
-        service_s=np.full(4, 9),
-        gpus=np.ones(4, np.int32),
+        file, submit_s=np.arange(4.0), service_s=np.full(4, 9), gpus=np.ones(4, np.int32),
         user=np.array(["a", "b", "a", "c"]),
-    )
+    )  # fmt: skip
     return file.getvalue()
 
 

@@ -1,7 +1,5 @@
 """Computes the golden digests, and reads and writes the file they are kept in."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import NamedTuple
@@ -14,26 +12,14 @@ SEED = 7
 
 # What a registered name does on its defaults is pinned by itself; these are its other faces.
 VARIANTS = (
-    "a-srpt-p:cost_s=300",
-    "2d-las:inside=entry",
-    "2d-las:preset=lucid",
-    "2d-las:preset=tiresias-artefact",
-    "2d-las:promote=1.5",
-    "easy:backfill=shortest",
-    "easy:depth=3",
-    "easy:extra=false",
-    "edf-greatest:admission=true",
-    "elasticflow:admission=batch",
-    "fifo:scan=skip",
-    "las:epoch=period",
-    "ls:mode=queue,start=in-order",
-    "serverfilling-srpt:restart=work,cost_s=20",
-    "sjf-bco:mode=queue,theta_s=4000",
-    "sjf-bco:tie=least-u,kappa=2,lambda=2",
-    "srsf:quota=hold,wide_cost_s=30",
-    "srtf:displace=true",
-    "srtf:scan=strict",
-)
+    "a-srpt-p:cost_s=300", "2d-las:inside=entry", "2d-las:preset=lucid",
+    "2d-las:preset=tiresias-artefact", "2d-las:promote=1.5", "easy:backfill=shortest",
+    "easy:depth=3", "easy:extra=false", "edf-greatest:admission=true",
+    "elasticflow:admission=batch", "fifo:scan=skip", "las:epoch=period",
+    "ls:mode=queue,start=in-order", "serverfilling-srpt:restart=work,cost_s=20",
+    "sjf-bco:mode=queue,theta_s=4000", "sjf-bco:tie=least-u,kappa=2,lambda=2",
+    "srsf:quota=hold,wide_cost_s=30", "srtf:displace=true", "srtf:scan=strict",
+)  # fmt: skip
 
 
 def native_policies() -> list[str]:
@@ -118,15 +104,9 @@ def digest(policy: str, placement: str, speed: str, contention: str, workload: s
         "demanding": lambda: (golden.demanding(), golden.roomy_cluster()),
     }[workload]()
     return gs.simulate(
-        jobs,
-        servers,
-        policy=policy,
-        placement=placement,
-        speed=speed,
-        contention=contention,
-        predictor="oracle",
-        seed=SEED,
-    ).digest
+        jobs, servers, policy=policy, placement=placement, speed=speed, contention=contention,
+        predictor="oracle", seed=SEED,
+    ).digest  # fmt: skip
 
 
 def compute() -> dict[str, str]:

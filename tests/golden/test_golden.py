@@ -1,11 +1,8 @@
 """The pinned digests still hold, and every registered name has one."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
-import pytest
-
+from tests.each import each
 from tests.golden import digests
 from tests.golden.workload import NUM_GPUS, cluster, trace
 
@@ -13,7 +10,7 @@ PINNED = digests.read()
 RUNS = digests.runs()
 
 
-@pytest.mark.parametrize("label", sorted(RUNS))
+@each("label", sorted(RUNS))
 def test_the_digest_is_the_pinned_one(label):
     now = digests.digest(*RUNS[label])
     assert now == PINNED.get(label, now), (

@@ -1,7 +1,5 @@
 """Workloads and clusters made of whole numbers alone, the same on every machine and for ever."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -49,17 +47,10 @@ def trace(*, is_typed: bool, **more: Any) -> gs.Trace:
         restart_s.append(below(8) / 4)
         types.append(TYPES[below(len(TYPES))])
     return gs.Trace.from_columns(
-        submit_s=submit_s,
-        service_s=service_s,
-        gpus=gpus,
-        estimate_s=estimate_s,
-        weight=weight,
-        checkpoint_s=checkpoint_s,
-        restart_s=restart_s,
-        gpu_types=types if is_typed else None,
-        name="golden",
-        **more,
-    )
+        submit_s=submit_s, service_s=service_s, gpus=gpus, estimate_s=estimate_s, weight=weight,
+        checkpoint_s=checkpoint_s, restart_s=restart_s, gpu_types=types if is_typed else None,
+        name="golden", **more,
+    )  # fmt: skip
 
 
 def urgent(*, is_typed: bool) -> gs.Trace:

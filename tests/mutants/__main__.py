@@ -10,8 +10,6 @@ checkout, in which it is built once. At the end a table: for each room the fault
 those that survived and those that change nothing, and every survivor.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

@@ -6,8 +6,6 @@ is run in the checkout with the fault, reads a line of JSON for each question, t
 and a limit in seconds, and answers with one. A child loads the package as it is then.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

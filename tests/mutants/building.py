@@ -1,7 +1,5 @@
 """Builds the extension with a fault in it: the units that the fault is in, and one link."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

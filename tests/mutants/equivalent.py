@@ -1,7 +1,5 @@
 """Faults that cannot change what anybody sees: no test can notice them."""
 
-from __future__ import annotations
-
 import tomllib
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One-line faults that people make: each operator turns a line into wrong ones."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

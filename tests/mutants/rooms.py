@@ -1,7 +1,5 @@
 """Which tests are asked of a fault: of its room first, the quickest and most telling ones first."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Final
 
@@ -200,8 +198,8 @@ _JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "plugins": (
         "golden", "unit/plugins", "unit/core/schedulers/test_gavel_rounds.py",
         "papers/test_chronus_leases.py",
-        "unit/core/schedulers/test_heterogeneous_policies.py", "parity/test_gavel_at_rest.py",
-        "parity/test_gavel_ratio.py", "parity/test_gavel_ties.py",
+        "unit/core/schedulers/test_heterogeneous_policies.py", "parity/test_gavel_ratio.py",
+        "parity/test_gavel_ties.py",
         "parity/test_peer_chronus.py", "contract/test_every_parameter.py",
     ),
     "results": (

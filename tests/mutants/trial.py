@@ -1,7 +1,5 @@
 """One fault at a time in a copy of the checkout: built, and tested until something fails."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Other sizes for a study's runs, wherever its modules look for them."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

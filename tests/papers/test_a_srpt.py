@@ -1,7 +1,5 @@
 """The study of A-SRPT: its workload, shared predictions, and a tiny run of everything."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from typing import Any

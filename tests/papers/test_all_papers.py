@@ -1,7 +1,5 @@
 """All papers on one page: what is done is kept, and what fails is told."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import sys

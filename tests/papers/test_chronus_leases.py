@@ -1,7 +1,5 @@
 """Chronus with the rule of its authors' program, on jobs that a hand can follow."""
 
-from __future__ import annotations
-
 import random
 from itertools import combinations, product
 from typing import Any

@@ -1,7 +1,5 @@
 """The study of Dancer, on workloads as small as can be."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from concurrent.futures import ProcessPoolExecutor

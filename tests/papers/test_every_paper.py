@@ -1,7 +1,5 @@
 """Every paper says what it is, lists what it would run, and begins with what it listed."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The mixed-integer program finds what exhaustive search finds, and the core agrees."""
 
-from __future__ import annotations
-
 import sys
 from itertools import product
 
@@ -12,8 +10,6 @@ import gpusched as gs
 from gpusched_papers import exact
 from tests.each import each
 
-optimize = pytest.importorskip("scipy.optimize")
-
 OVERHEAD_S, DEGRADATION = 0.01, 0.1
 
 
@@ -23,12 +19,9 @@ def batch(
     """Jobs at time 0 with one profile: 0.1 s of computing, and 0.02 to 0.05 s on idle links."""
     profile = gs.model.JobProfile("model", gradient, 32.0, 0.0, 0.1)
     trace = gs.Trace.from_columns(
-        submit_s=np.zeros(len(gpus)),
-        service_s=service_s,
-        gpus=gpus,
-        profile=np.zeros(len(gpus), dtype=np.int32),
-        profiles=(profile,),
-    )
+        submit_s=np.zeros(len(gpus)), service_s=service_s, gpus=gpus,
+        profile=np.zeros(len(gpus), dtype=np.int32), profiles=(profile,),
+    )  # fmt: skip
     groups = (gs.ServerGroup(1, count, nic_gbps=10, intra_gbps=200) for count in servers)
     return trace, gs.Cluster(tuple(groups))
 
@@ -64,6 +57,8 @@ def rates_of(
 
 def least_by_phases(problem: exact.Instance) -> float:
     """Every placement, every list of who runs in which phase, and a linear program for each."""
+    from scipy.optimize import linprog
+
     number = problem.num_jobs
     spans = [range(a, b) for a in range(number) for b in range(a + 1, number + 1)]
     best = np.inf
@@ -79,7 +74,7 @@ def least_by_phases(problem: exact.Instance) -> float:
                     matrix[job, phase] = rate
             else:
                 cost = np.ones(number)
-                found = optimize.linprog(cost, A_eq=matrix, b_eq=problem.service_s)
+                found = linprog(cost, A_eq=matrix, b_eq=problem.service_s)
                 best = min(best, found.fun) if found.status == 0 else best
     return float(best)
 
@@ -116,7 +111,7 @@ def least_by_events(problem: exact.Instance) -> float:
     return float(best)
 
 
-@pytest.mark.parametrize("seed", [1, 4, 7, 97])
+@each("seed", [1, 4, 7, 97])
 def test_two_jobs_take_what_every_list_of_phases_at_best_takes(seed):
     problem = problem_of(*draw(seed, 2))
     assert exact.solve(problem).makespan_s == pytest.approx(least_by_phases(problem), rel=1e-5)
@@ -149,17 +144,14 @@ def test_rings_run_one_after_the_other_where_sharing_a_link_costs_more(degradati
     assert (overlap_s > 1.0) == (degradation == 0.0)
 
 
-@pytest.mark.parametrize("seed", [2, 97, 136, 144])
+@each("seed", [2, 97, 136, 144])
 def test_the_core_replays_the_plan_in_the_same_time(seed):
     trace, cluster = draw(seed, 3)
     solution = exact.solve(problem_of(trace, cluster))
     result = exact.replay(
-        solution,
-        trace,
-        cluster,
-        speed=f"ring:overhead_s={OVERHEAD_S}",
+        solution, trace, cluster, speed=f"ring:overhead_s={OVERHEAD_S}",
         contention=f"shared:degradation={DEGRADATION}",
-    )
+    )  # fmt: skip
     assert result.summary()["makespan_s"] == pytest.approx(solution.makespan_s, abs=2e-4)
     assert result.schedule.num_servers.tolist() == np.count_nonzero(solution.placement, 1).tolist()
 

@@ -1,7 +1,5 @@
 """The filling experiment of the FGD paper, on a list and a cluster as small as can be."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Finished runs of a paper's study are kept, and taken by the next one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The study of matching markets: its baselines, and a tiny run of everything."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 

@@ -1,7 +1,5 @@
 """The study of the policy matching online, on workloads as small as can be."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

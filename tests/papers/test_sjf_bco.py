@@ -1,7 +1,5 @@
 """The reproduction of SJF-BCO: its workload, its statistics, a short run, and how it reads."""
 
-from __future__ import annotations
-
 import json
 import math
 import sys

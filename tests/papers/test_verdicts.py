@@ -1,7 +1,5 @@
 """What is published beside what ours is: the rule, the words, the table."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -8,8 +8,6 @@ Its EASY hands no reserved nodes to its allocator, so that nothing keeps a later
 the reserved one: ``easy`` here is AccaSim's as released, ``easy-reserved`` hands them over.
 """
 
-from __future__ import annotations
-
 import collections
 import collections.abc
 import json

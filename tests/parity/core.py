@@ -1,7 +1,5 @@
 """The core behind the interface of the reference engine."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -147,12 +145,9 @@ def distinct(models: Iterable[Model | None]) -> list[Model]:
 def make_profile(index: int, profile: Profile) -> gs.model.JobProfile:
     """Return a profile under a name of its own."""
     return gs.model.JobProfile(
-        name=f"model {index}",
-        gradient_bytes=profile.gradient_bytes,
-        batch=profile.batch,
-        forward_s=dict(profile.forward_s),
-        backward_s=dict(profile.backward_s),
-    )
+        name=f"model {index}", gradient_bytes=profile.gradient_bytes, batch=profile.batch,
+        forward_s=dict(profile.forward_s), backward_s=dict(profile.backward_s),
+    )  # fmt: skip
 
 
 def make_table(index: int, tables: Throughputs) -> gs.model.JobProfile:
@@ -270,16 +265,12 @@ def run_core(
 ) -> Outcome:
     """Run ``gpusched.simulate`` and return what the reference engine would return."""
     result = gs.simulate(
-        make_trace(jobs),
-        make_cluster(servers, network, room, part_of),
+        make_trace(jobs), make_cluster(servers, network, room, part_of),
         policy=gs.Policy(policy, **(policy_params or {})),
-        placement=choice_text(placement, placement_params or {}),
-        predictor=predictor_of(jobs),
+        placement=choice_text(placement, placement_params or {}), predictor=predictor_of(jobs),
         speed=choice_text(speed, speed_params or {}),
-        contention=choice_text(contention, contention_params or {}),
-        seed=seed,
-        verify=True,
-    )
+        contention=choice_text(contention, contention_params or {}), seed=seed, verify=True,
+    )  # fmt: skip
     return outcome_of(result.schedule)
 
 
@@ -289,23 +280,16 @@ def outcome_of(schedule: Any) -> Outcome:
     columns = ("job", "start_us", "end_us", "server", "mask")
     none = [0] * len(schedule.status)  # the core leaves out what no job can have
     return Outcome(
-        start_us=schedule.start_us.tolist(),
-        finish_us=schedule.finish_us.tolist(),
-        held_us=schedule.held_us.tolist(),
-        paid_us=schedule.paid_us.tolist(),
-        preemptions=schedule.preemptions.tolist(),
-        resizes=schedule.resizes.tolist(),
-        num_servers=schedule.num_servers.tolist(),
-        status=schedule.status.tolist(),
-        reason=schedule.reason.tolist(),
-        failures=schedule.failures.tolist() or none,
-        lost_us=schedule.lost_us.tolist() or none,
-        written_us=schedule.written_us.tolist() or none,
+        start_us=schedule.start_us.tolist(), finish_us=schedule.finish_us.tolist(),
+        held_us=schedule.held_us.tolist(), paid_us=schedule.paid_us.tolist(),
+        preemptions=schedule.preemptions.tolist(), resizes=schedule.resizes.tolist(),
+        num_servers=schedule.num_servers.tolist(), status=schedule.status.tolist(),
+        reason=schedule.reason.tolist(), failures=schedule.failures.tolist() or none,
+        lost_us=schedule.lost_us.tolist() or none, written_us=schedule.written_us.tolist() or none,
         eligible_us=schedule.eligible_us.tolist(),
         rows=list(zip(*(intervals[name].tolist() for name in columns), strict=True)),
-        digest=schedule.digest,
-        uncontended_us=schedule.uncontended_us.tolist(),
-    )
+        digest=schedule.digest, uncontended_us=schedule.uncontended_us.tolist(),
+    )  # fmt: skip
 
 
 def assert_same(expected: Outcome, actual: Outcome) -> None:

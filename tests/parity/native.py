@@ -1,7 +1,5 @@
 """The native core without the facade: the reference's jobs as the columns that it borrows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -239,21 +237,13 @@ def begin_native(
         job_table(jobs, gpu_types, array_limits),
         servers_of(servers, network, room, part_of),
         _core.RunDescription(
-            policy=policy,
-            policy_values=dict(policy_params or {}),
-            policy_flags=list(flags),
-            placement=placement,
-            placement_values=dict(placement_params or {}),
-            speed=speed,
-            speed_values=dict(speed_params or {}),
-            contention=contention,
-            contention_values=dict(contention_params or {}),
-            seed=seed,
-            verify=True,
-            kill_invalid_depend=kill_invalid_depend,
-            **outage_columns(outages),
+            policy=policy, policy_values=dict(policy_params or {}), policy_flags=list(flags),
+            placement=placement, placement_values=dict(placement_params or {}), speed=speed,
+            speed_values=dict(speed_params or {}), contention=contention,
+            contention_values=dict(contention_params or {}), seed=seed, verify=True,
+            kill_invalid_depend=kill_invalid_depend, **outage_columns(outages),
         ),
-    )
+    )  # fmt: skip
 
 
 def run_native(
@@ -271,18 +261,10 @@ def begin_case(case: Case) -> _core.Run:
     """Begin a run of a case, with its outages and what holds its jobs."""
     policy = policy_seam(gs.Policy(case.policy, **case.policy_params))
     return begin_native(
-        case.jobs,
-        case.servers,
-        policy.native,
-        case.placement,
-        policy_params=policy.parameters,
-        flags=policy.flags,
-        placement_params=case.placement_params,
-        seed=case.seed,
-        outages=case.outages,
-        **case.speeds(),
-        **case.holds(),
-    )
+        case.jobs, case.servers, policy.native, case.placement, policy_params=policy.parameters,
+        flags=policy.flags, placement_params=case.placement_params, seed=case.seed,
+        outages=case.outages, **case.speeds(), **case.holds(),
+    )  # fmt: skip
 
 
 def run_case(case: Case) -> Outcome:

@@ -1,7 +1,5 @@
 """The whims of the reference as schedulers of the core: they draw the same from what it shows."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

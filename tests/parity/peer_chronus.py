@@ -7,8 +7,6 @@ for the lease before as well; each resume adds work; and of the jobs of a slot t
 turned down are planned for like the others, with the deadline that would have done.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ A job is charged at each decision while it runs, moved or not; between the arriv
 there is no decision; and a set of servers counts all jobs that it ever had.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 

@@ -3,8 +3,6 @@
 python -m tests.parity.peer_tables    # prints both; needs $GPUSCHED_DATA
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Runs by the slow twins of the core: what each fast path has to equal, on inputs of any size."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """The pairwise rule of AFS equals its readable twin, tick for tick."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Open runs equal the readable engine: halted anywhere, with jobs taken back and other policies."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Speeds, contention and progress of the core equal those of the readable engine, bit for bit."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from dataclasses import replace
@@ -118,19 +116,12 @@ def test_a_job_may_have_done_all_work_a_tick_before_its_finish(policy, columns, 
     # At a rate of 2.75 / 3.75, 11 / rate is 15 and a rounding error; but 15 * rate is exactly 11.
     model = Profile(1e9, 1.0, {TYPES[0]: 0.0}, {TYPES[0]: 1.25})
     case = Case(
-        jobs=[Job(*column, profile=model) for column in columns],
-        servers=[(gpus, TYPES[0])] * 2,
-        policy=policy,
-        placement="spread",
-        policy_params={},
-        placement_params={},
-        seed=0,
-        speed="ring",
-        contention="shared",
-        speed_params={"overhead_s": 0.0, "reduction_bytes_per_s": 1e9},
-        contention_params={},
+        jobs=[Job(*column, profile=model) for column in columns], servers=[(gpus, TYPES[0])] * 2,
+        policy=policy, placement="spread", policy_params={}, placement_params={}, seed=0,
+        speed="ring", contention="shared",
+        speed_params={"overhead_s": 0.0, "reduction_bytes_per_s": 1e9}, contention_params={},
         network=Network([8.0] * 2, [8.0] * 2),
-    )
+    )  # fmt: skip
     assert case.replay().finish_us[0] == (17 if policy == "las" else 16)
     assert_equal(case)
 
@@ -145,15 +136,10 @@ def test_an_order_in_python_sees_the_work_that_is_really_left(data, unit):
     native = gs.Policy(name, **({"period_s": 0} if name == "las" else {}))
     digests = {
         gs.simulate(
-            trace,
-            cluster,
-            policy=policy,
-            placement=placement,
-            predictor=predictor_of(case.jobs),
+            trace, cluster, policy=policy, placement=placement, predictor=predictor_of(case.jobs),
             speed=choice_text("ring", case.speed_params),
-            contention=choice_text("shared", case.contention_params),
-            seed=case.seed,
+            contention=choice_text("shared", case.contention_params), seed=case.seed,
         ).digest
         for policy in (native, twins.ORDERS[name]())
-    }
+    }  # fmt: skip
     assert len(digests) == 1

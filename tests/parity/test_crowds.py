@@ -1,7 +1,5 @@
 """Policies that look only at whom what is left may help decide as if they looked at all."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A run whose every decision is taken by ``gs.decide`` is the run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Shares, CPU and memory: the core equals the reference, whoever decides."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,15 +1,13 @@
 """EDF at greatest widths equals its readable twin, tick for tick."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
+from tests.each import each
 from tests.examples import examples
 from tests.reference.edf_greatest import SECOND, Wide, replay
 
@@ -70,7 +68,7 @@ def test_edf_at_greatest_widths_equals_the_readable_one(drawn, slot_s, admission
     check(drawn, slot_s, admission=admission)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@each("seed", range(4))
 def test_hundreds_in_the_line_of_deadlines_run_as_the_readable_ones(seed):
     draws = np.random.default_rng(seed)
     size = 300

@@ -1,7 +1,5 @@
 """Schedules of the fast paths on queues and kinds of jobs too many for the readable engine."""
 
-from __future__ import annotations
-
 import itertools
 import time
 
@@ -50,13 +48,9 @@ def backlog(
     if kinds > 8:
         columns = {"cpu": 1.0 + kind % 17, "memory_gib": 1.0 + kind // 17}
     trace = gs.Trace.from_columns(
-        submit_s=submit_s,
-        service_s=service_s,
-        gpus=np.array([1, 1, 2, 4, 8, 3, 16, 1])[kind % 8],
-        estimate_s=np.maximum(estimate_s, 1.0),
-        restart_s=(kind % 3).astype(float),
-        **columns,
-    )
+        submit_s=submit_s, service_s=service_s, gpus=np.array([1, 1, 2, 4, 8, 3, 16, 1])[kind % 8],
+        estimate_s=np.maximum(estimate_s, 1.0), restart_s=(kind % 3).astype(float), **columns,
+    )  # fmt: skip
     room = {"cpu": 96, "memory_gib": 64} if kinds > 8 else {}
     cluster = gs.Cluster.uniform(servers=SERVERS, gpus=GPUS, **room)
     return trace.with_deadlines(seed=seed), cluster

@@ -1,7 +1,5 @@
 """Time slices of jobs by width equal their readable twin, tick for tick."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,6 +1,4 @@
-"""What gavel leaves out where one job decides the worst finish-time fairness: Newton's method."""
-
-from __future__ import annotations
+"""What gavel leaves out: jobs beside the one that decides a fairness, rounds in which all go on."""
 
 from typing import Any
 
@@ -9,6 +7,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.plugins.schedulers import gavel_programs
+from gpusched.plugins.schedulers.gavel import Gavel
 from gpusched.plugins.schedulers.gavel_programs import Array, Jobs
 from tests.golden import workload as golden
 
@@ -28,17 +27,11 @@ def drawn(rng: np.random.Generator) -> Jobs:
         remaining, elapsed = np.exp(rng.normal(8, 2, (2, num)))
     rates[rates.max(axis=1) == 0, 0] = 1.0
     return Jobs(
-        rates=rates,
-        gpus=2.0 ** rng.integers(0, 3, num),
-        weight=np.ones(num),
-        remaining=remaining,
-        elapsed=elapsed,
-        served=elapsed * rng.random(num) * (rng.random(num) < 0.7),
-        time_left=np.full(num, np.inf),
-        value=np.ones(num),
-        capacity=rng.choice([4.0, 12.0], types),
+        rates=rates, gpus=2.0 ** rng.integers(0, 3, num), weight=np.ones(num), remaining=remaining,
+        elapsed=elapsed, served=elapsed * rng.random(num) * (rng.random(num) < 0.7),
+        time_left=np.full(num, np.inf), value=np.ones(num), capacity=rng.choice([4.0, 12.0], types),
         breaks_ties=bool(rng.random() < 0.5),
-    )
+    )  # fmt: skip
 
 
 @pytest.fixture
@@ -95,3 +88,49 @@ def test_work_that_a_millionth_of_the_time_is_enough_for_is_left_to_the_tangents
     assert shown == [False]
     assert not instead
     assert fractions[1, 0] == 1.0
+
+
+OBJECTIVES = (
+    "max-min", "water-filling", "ftf", "makespan", "throughput", "deadlines", "allox", "fifo",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("load", [0.2, 1.2])
+def test_a_run_that_passes_over_rounds_is_one_that_goes_through_all(objective, load, monkeypatch):
+    asked: list[bool] = []
+    is_at_rest = Gavel._is_at_rest
+
+    def watched(self: Gavel) -> bool:
+        asked.append(is_at_rest(self))
+        return asked[-1]
+
+    trace = golden.urgent(is_typed=False).head(80).with_load(load, CLUSTER.num_gpus)
+    policy = f"gavel:objective={objective},round_s=60"
+    runs = []
+    for rule in (watched, lambda *_: False):
+        monkeypatch.setattr(Gavel, "_is_at_rest", rule)
+        runs.append(gs.simulate(trace, CLUSTER, policy=policy, speed="table", seed=3))
+    assert runs[0].digest == runs[1].digest
+    assert any(asked)
+    assert not all(asked)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_between_rounds_those_that_run_go_on_as_if_gavel_had_gone_through_them(
+    objective, monkeypatch
+):
+    asked: list[bool] = []
+    may_go_on = Gavel._may_go_on
+
+    def watched(self: Gavel) -> bool:
+        asked.append(may_go_on(self))
+        return asked[-1]
+
+    trace = golden.urgent(is_typed=False).head(80).with_load(1.2, CLUSTER.num_gpus)
+    runs = []
+    for rule in (watched, lambda _: False):
+        monkeypatch.setattr(Gavel, "_may_go_on", rule)
+        runs.append(gs.simulate(trace, CLUSTER, policy=f"gavel:objective={objective}", seed=3))
+    assert runs[0].digest == runs[1].digest
+    assert any(asked)

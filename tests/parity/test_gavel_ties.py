@@ -1,7 +1,5 @@
 """Among equally good answers gavel takes the one with most throughput, however little it is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

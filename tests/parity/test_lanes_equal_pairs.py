@@ -1,7 +1,5 @@
 """Loops that take four doubles at once give the bits of those that take two."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -114,14 +112,11 @@ def test_promises_are_the_same_bits(restart_s):
     service_s = draws.integers(30, 3_000, size)
     submit_s = np.sort(draws.integers(0, 2_000, size))
     trace = gs.Trace.from_columns(
-        submit_s=submit_s,
-        service_s=service_s,
-        gpus=draws.choice([1, 2, 4, 8], size),
+        submit_s=submit_s, service_s=service_s, gpus=draws.choice([1, 2, 4, 8], size),
         restart_s=np.full(size, restart_s),
-        deadline_s=submit_s + service_s * draws.choice([1, 2, 9], size),
-        profiles=profiles,
+        deadline_s=submit_s + service_s * draws.choice([1, 2, 9], size), profiles=profiles,
         profile=draws.integers(0, len(profiles), size),
-    )
+    )  # fmt: skip
     cluster = gs.Cluster(tuple(gs.ServerGroup(2, 8, name) for name in TYPES))
 
     def run() -> tuple[str, list[float]]:

@@ -1,7 +1,5 @@
 """``conservative`` where jobs end long before they were expected to, as the readable engine."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

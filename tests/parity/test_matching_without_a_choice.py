@@ -1,7 +1,5 @@
 """Where a market has nothing to choose none is cleared, and jobs run as if one had been."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,13 +1,12 @@
 """GPUs per node: the core equals the reference, whoever decides."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusched.reference import BY_DEADLINE, POLICIES, Job, replay
 from gpusched.reference.packing import NAMES
+from tests.each import each
 from tests.parity.core import assert_equal, run_core
 from tests.parity.native import run_native
 from tests.reference.cases import SECOND
@@ -35,7 +34,7 @@ def test_a_placement_that_cannot_obey_gpus_per_node_is_refused(placement):
             engine(WIDE, [(4, "K80")] * 2, "fifo", placement)
 
 
-@pytest.mark.parametrize("policy", ["matching", "dancer", "themis", "gandiva", "ff", "afs"])
+@each("policy", ["matching", "dancer", "themis", "gandiva", "ff", "afs"])
 def test_a_policy_that_cannot_obey_gpus_per_node_is_refused(policy):
     with pytest.raises(
         ValueError, match=r"gpus_per_node: not supported by this policy, which (chooses|may)"

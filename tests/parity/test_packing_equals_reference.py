@@ -1,7 +1,5 @@
 """Packing in all resources equals its readable twin, interval for interval."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Servers with GPUs of several types: the core equals the reference, whoever decides."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,12 +66,7 @@ def test_the_ideal_speed_is_that_of_a_type_with_enough_gpus():
 
 
 @pytest.mark.parametrize(
-    "options",
-    [
-        {"placement": "count"},
-        {"policy": "matching"},
-        {"policy": "gandiva"},
-    ],
+    "options", [{"placement": "count"}, {"policy": "matching"}, {"policy": "gandiva"}]
 )
 def test_what_knows_one_type_of_each_server_is_refused(options):
     jobs = gs.Trace.from_columns([0], [10], [1])

@@ -1,7 +1,5 @@
 """AccaSim, run live on 10,000 rigid jobs, finishes each when gpusched does."""
 
-from __future__ import annotations
-
 import importlib.util
 
 import numpy as np

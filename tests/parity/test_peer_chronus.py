@@ -1,7 +1,5 @@
 """Chronus as its authors' program has it: its log, its rule, and our policy with that rule."""
 
-from __future__ import annotations
-
 import hashlib
 
 import pytest
@@ -27,14 +25,11 @@ def tasks(name: str, unit: int = 1) -> list[Task]:
     """Read a trace as the program does."""
     return [
         Task(
-            submit=int(job["submit_time"]) * unit,
-            duration=int(job["duration"]) * unit,
-            deadline=int(job["ddl"]) * unit,
-            gpus=int(job["num_gpu"]),
-            number=number,
+            submit=int(job["submit_time"]) * unit, duration=int(job["duration"]) * unit,
+            deadline=int(job["ddl"]) * unit, gpus=int(job["num_gpu"]), number=number,
         )
         for number, job in enumerate(rows(f"{name}_trace"))
-    ]
+    ]  # fmt: skip
 
 
 def ours(jobs: list[Task], cluster: gs.Cluster, lease_s: float, plans: str) -> list[int]:
@@ -63,6 +58,7 @@ def test_the_rule_as_we_know_it_writes_the_log_of_the_program():
 
 
 @needs_real_data
+@pytest.mark.long
 @pytest.mark.parametrize("name", SITES)
 def test_without_its_habits_our_policy_ends_every_job_when_it_does(name):
     cluster, jobs = gs.Cluster.uniform(SERVERS, SITES[name].gpus_per_server), tasks(name, US)

@@ -1,7 +1,5 @@
 """The schedules of ElasticFlow's program: who meets the deadline, and when each job ends."""
 
-from __future__ import annotations
-
 import csv
 import math
 from typing import Any, NamedTuple

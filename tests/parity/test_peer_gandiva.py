@@ -1,7 +1,5 @@
 """Gandiva in ElasticFlow's program: its rule is known, for it gives the ends of all jobs there."""
 
-from __future__ import annotations
-
 import pytest
 
 import gpusched as gs

@@ -1,7 +1,5 @@
 """The mean and the order of job completion times of Gavel's simulator, policy by policy."""
 
-from __future__ import annotations
-
 import csv
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the data of the study on baselines says of the authors' programs is what comes out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What two other simulators computed for one trace, job for job: the same rules, the same jobs."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable
 from typing import Any

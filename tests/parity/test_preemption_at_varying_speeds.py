@@ -1,7 +1,5 @@
 """Preemptive policies under speeds that vary choose as by the walk over all that runs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -14,17 +12,9 @@ from tests.parity.slow_twins import equal_runs
 pytestmark = pytest.mark.long
 
 POLICIES = (
-    "srtf",
-    "srsf",
-    "edf",
-    "las",
-    "2d-las:limits=8/30",
-    "2d-las:limits=8/30,inside=running",
-    "2d-las:limits=8/30,crossing=floored",
-    "llf",
-    "a-srpt-p",
-    "serverfilling-srpt",
-)
+    "srtf", "srsf", "edf", "las", "2d-las:limits=8/30", "2d-las:limits=8/30,inside=running",
+    "2d-las:limits=8/30,crossing=floored", "llf", "a-srpt-p", "serverfilling-srpt",
+)  # fmt: skip
 PLAIN_OPTIONS = ("", "scan=strict", "quota=hold", "displace=true", "displace=true,scan=strict")
 PAYING_OPTIONS = ("restart=work,cost_s=0.5,overrun_s=1", "cost_s=3,epoch=period,period_s=7")
 TYPES = ("A", "B", "C")
@@ -100,13 +90,9 @@ def test_on_links_that_are_shared(policy, option):
         trace, cluster = on_links(seed)
         for contention in CONTENTIONS:
             equal_runs(
-                trace,
-                cluster,
-                policy=with_option(policy, option),
-                placement=placement,
-                speed="ring",
-                contention=contention,
-            )
+                trace, cluster, policy=with_option(policy, option), placement=placement,
+                speed="ring", contention=contention,
+            )  # fmt: skip
 
 
 @each(("long_us", "late_us"), [(2**50 + 3, 0), (1_000_003, 2**60 + 7)])

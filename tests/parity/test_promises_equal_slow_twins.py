@@ -1,9 +1,6 @@
 """Promises to crowds that arrive at one instant: as if all were planned anew for each of them."""
 
-from __future__ import annotations
-
 import numpy as np
-import pytest
 
 import gpusched as gs
 from tests.each import each
@@ -31,14 +28,10 @@ def crowds(seed: int, jobs: int, restart_s: float | None = None, bursts: int = 4
         restart_s = float(rng.choice([0.0, 0.0, 4.0, 25.0]))
     profiles = typed_profiles()
     return gs.Trace.from_columns(
-        submit_s,
-        service_s,
-        rng.choice([1, 1, 1, 2, 4, 8], jobs),
-        deadline_s=np.ceil(deadline_s),
-        restart_s=np.full(jobs, restart_s),
-        profiles=profiles,
+        submit_s, service_s, rng.choice([1, 1, 1, 2, 4, 8], jobs), deadline_s=np.ceil(deadline_s),
+        restart_s=np.full(jobs, restart_s), profiles=profiles,
         profile=rng.integers(0, len(profiles), jobs),
-    )
+    )  # fmt: skip
 
 
 def assert_equal_runs(trace: gs.Trace, policy: str, speed: str, placement: str) -> int:
@@ -63,8 +56,8 @@ def test_a_crowd_is_promised_what_it_is_promised_when_all_is_planned_anew(policy
         assert min(promised) > 5
 
 
-@pytest.mark.parametrize("restart_s", [0.0, 4.0])
-@pytest.mark.parametrize("policy", ["elasticflow:slot_s=20", "chronus:lease_s=20"])
+@each("restart_s", [0.0, 4.0])
+@each("policy", ["elasticflow:slot_s=20", "chronus:lease_s=20"])
 def test_many_arrivals_at_one_instant_on_several_types_are_promised_alike(policy, restart_s):
     for seed in range(4):
         trace = crowds(seed, 300, restart_s, bursts=1)

@@ -1,7 +1,5 @@
 """A plug-in written in Python gives the schedule of its native twin, digest for digest."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -43,13 +41,9 @@ def registered():
 def digest(case: Case, policy: Any, placement: Any) -> str:
     """The digest of the case under another policy and another placement."""
     result = gs.simulate(
-        make_trace(case.jobs),
-        make_cluster(case.servers),
-        policy=policy,
-        placement=placement,
-        predictor=predictor_of(case.jobs),
-        seed=case.seed,
-    )
+        make_trace(case.jobs), make_cluster(case.servers), policy=policy, placement=placement,
+        predictor=predictor_of(case.jobs), seed=case.seed,
+    )  # fmt: skip
     return result.digest
 
 
@@ -283,15 +277,11 @@ def test_a_choice_that_is_kept_equals_one_that_is_made_anew(name, options, place
     given = {"period_s": 60.0, **options} if name in ("las", "llf") else options
     digests = [
         gs.simulate(
-            crowded,
-            LARGE,
-            policy=gs.Policy(policy, **given),
-            placement=placement,
-            predictor="estimate",
-            seed=5,
+            crowded, LARGE, policy=gs.Policy(policy, **given), placement=placement,
+            predictor="estimate", seed=5,
         ).digest
         for policy in (name, f"py-{name}")
-    ]
+    ]  # fmt: skip
     assert digests[0] == digests[1]
 
 

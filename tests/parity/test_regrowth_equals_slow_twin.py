@@ -1,7 +1,5 @@
 """A decision about those alone who grow, where all have their least widths, is one about all."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -39,14 +37,11 @@ def few(
     service_s = draws.integers(1, 60, size) * 10
     gpus = draws.choice([1, 2, 4], size)
     trace = gs.Trace.from_columns(
-        submit_s=np.sort(draws.integers(0, int(6_000 / load), size) // 5 * 5),
-        service_s=service_s,
-        gpus=gpus,
-        min_gpus=np.where(draws.random(size) < 0.8, 1, gpus),
-        max_gpus=draws.choice([4, 6, 8], size),
-        restart_s=draws.choice([0, 0, 5, 40], size),
+        submit_s=np.sort(draws.integers(0, int(6_000 / load), size) // 5 * 5), service_s=service_s,
+        gpus=gpus, min_gpus=np.where(draws.random(size) < 0.8, 1, gpus),
+        max_gpus=draws.choice([4, 6, 8], size), restart_s=draws.choice([0, 0, 5, 40], size),
         estimate_s=service_s * draws.choice([0.5, 1.0, 1.0, 2.0], size),
-    ).with_profiles(profiles(gains, second), index=draws.integers(0, len(gains), size))
+    ).with_profiles(profiles(gains, second), index=draws.integers(0, len(gains), size))  # fmt: skip
     return trace, gs.Cluster((gs.ServerGroup(5, 8, "A"), gs.ServerGroup(4, 4, "B")))
 
 

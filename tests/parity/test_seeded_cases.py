@@ -1,7 +1,5 @@
 """The first cases of the campaigns: of every seam, far more per second than Hypothesis draws."""
 
-from __future__ import annotations
-
 import pytest
 
 from gpusched.reference import PREEMPTIVE

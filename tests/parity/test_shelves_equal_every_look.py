@@ -2,8 +2,6 @@
 servers of several sizes and types, and a kind of demand for nearly every job.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Queues without contention, modelled in SimPy: each job finishes at the same microsecond."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Generator
 from typing import Any

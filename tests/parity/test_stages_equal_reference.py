@@ -1,7 +1,5 @@
 """Staged jobs, and where heavy-edge puts them: the core equals the reference, bit for bit."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import zlib
@@ -119,11 +117,8 @@ def test_exchanges_that_always_help_end_where_those_of_the_reference_do(case):
     costs, same_costs = itertools.count(0, -1), itertools.count(0, -1)
     after = swapped(graph, before, lambda _: float(next(costs)))
     ranks, _ = _testing.swap_down(
-        [stage.replicas for stage in graph.stages],
-        quotas,
-        list(servers),
-        lambda _: float(next(same_costs)),
-        ranks_of(graph, before, servers),
-    )
+        [stage.replicas for stage in graph.stages], quotas, list(servers),
+        lambda _: float(next(same_costs)), ranks_of(graph, before, servers),
+    )  # fmt: skip
     assert ranks == ranks_of(graph, after, servers)
     assert next(costs) == next(same_costs)

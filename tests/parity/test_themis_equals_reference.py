@@ -1,7 +1,5 @@
 """Themis' auctions equal their readable twin, tick for tick."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -125,10 +123,7 @@ def test_three_tenths_of_ten_that_suffer_are_three(seed):
     """In doubles (1 - 0.7) x 10 is a little more than 3, and four would bid."""
     draws = np.random.default_rng(seed)
     drawn = zip(
-        [0] * 10,
-        draws.integers(1, 40, 10).tolist(),
-        draws.choice([0, 0, 1, 3], 10).tolist(),
-        draws.integers(0, len(KINDS), 10).tolist(),
-        strict=True,
-    )
+        [0] * 10, draws.integers(1, 40, 10).tolist(), draws.choice([0, 0, 1, 3], 10).tolist(),
+        draws.integers(0, len(KINDS), 10).tolist(), strict=True,
+    )  # fmt: skip
     check(list(drawn), 20, 0.7, 3)

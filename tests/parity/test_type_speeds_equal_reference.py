@@ -1,7 +1,5 @@
 """Relative speeds of GPU types: the core equals the readable engine, fed by a rule of its own."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

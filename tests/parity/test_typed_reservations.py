@@ -1,7 +1,5 @@
 """``conservative`` where jobs may run on different types of GPUs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +7,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.reference import Job, replay
+from tests.each import each
 from tests.parity.core import assert_same, run_core
 
 SECOND = 1_000_000
@@ -69,7 +68,7 @@ def test_reservations_by_type_equal_the_reference(seed, placement):
     assert_same(expected, run_core(jobs, SERVERS, "conservative", placement))
 
 
-@pytest.mark.parametrize("seed", [0, 3, 6, 9])  # no early ends, after which others move up
+@each("seed", [0, 3, 6, 9])  # no early ends, after which others move up
 def test_jobs_of_types_that_nobody_shares_run_as_on_clusters_of_their_own(seed):
     jobs = sorted(typed_jobs(seed, ("A", "BC"), 60), key=lambda job: job.submit_us)
     both = run_core(jobs, SERVERS, "conservative", "best-fit")

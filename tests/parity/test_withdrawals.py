@@ -1,7 +1,5 @@
 """A run from which a waiting job is taken back goes on as one in whose queue it does not stand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sentences of docs/reference that could be read in two ways: a case that tells which one holds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Native plug-ins written once more in Python, by the rules of the documentation alone."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

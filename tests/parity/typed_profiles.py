@@ -1,7 +1,5 @@
 """Models whose speed depends on the type and the number of their GPUs."""
 
-from __future__ import annotations
-
 import gpusched as gs
 
 TYPES = ("A", "B", "C")

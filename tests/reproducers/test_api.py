@@ -1,13 +1,12 @@
 """What was wrong with what comes in through Python, and with what names a run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gpusched as gs
+from tests.each import each
 
 CLUSTER = gs.Cluster.uniform(1, 4)
 
@@ -17,7 +16,7 @@ def trace(**columns: Any) -> gs.Trace:
     return gs.Trace.from_columns(**given | columns)
 
 
-@pytest.mark.parametrize(
+@each(
     "call",
     [
         lambda masked: gs.online.assign(
@@ -29,7 +28,6 @@ def trace(**columns: Any) -> gs.Trace:
         lambda masked: trace().filter(np.ma.array([True] * 3, mask=[0, 1, 0])),
         lambda masked: trace().with_profiles(gs.model.zoo(), masked),
     ],
-    ids=["assign", "transport", "place_jobs", "predict", "filter", "with_profiles"],
 )
 def test_a_masked_argument_is_refused(call):
     with pytest.raises(ValueError, match=r"mask|missing"):

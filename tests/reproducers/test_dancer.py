@@ -1,7 +1,5 @@
 """Deadlines and elastic jobs: runs that went wrong, one function each."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from contextlib import suppress
@@ -25,12 +23,9 @@ def profiled(table: dict[str, dict[int, float]], **columns: Any) -> gs.Trace:
 def test_a_width_that_saves_nothing_lowers_the_makespan_bound():
     # Each job on a quarter less of the GPUs than it asks for, both at once: 4.5 s instead of 6.
     trace = profiled(
-        {"A": {1: 1.0, 2: 2.0, 3: 3.0}},
-        submit_s=[0, 0],
-        service_s=[3, 3],
-        gpus=[3, 3],
+        {"A": {1: 1.0, 2: 2.0, 3: 3.0}}, submit_s=[0, 0], service_s=[3, 3], gpus=[3, 3],
         max_gpus=[3, 3],
-    )
+    )  # fmt: skip
     cluster = gs.Cluster.uniform(servers=1, gpus=4, gpu_type="A")
     result = gs.simulate(trace, cluster, policy="optimus:step=one", speed="table")
     summary = result.summary()
@@ -137,28 +132,19 @@ def test_finish_time_fairness_is_found_for_jobs_that_waited_far_longer_than_they
     programs = pytest.importorskip("gpusched.plugins.schedulers.gavel_programs")
     pytest.importorskip("scipy")
     jobs = programs.Jobs(
-        rates=np.ones((3, 1)),
-        gpus=np.ones(3),
-        weight=np.ones(3),
-        remaining=np.full(3, 2e-4),
-        elapsed=np.array([2e8, 1e8, 1e8]),
-        served=np.zeros(3),
-        time_left=np.full(3, np.inf),
-        value=np.ones(3),
-        capacity=np.ones(1),
-    )
+        rates=np.ones((3, 1)), gpus=np.ones(3), weight=np.ones(3), remaining=np.full(3, 2e-4),
+        elapsed=np.array([2e8, 1e8, 1e8]), served=np.zeros(3), time_left=np.full(3, np.inf),
+        value=np.ones(3), capacity=np.ones(1),
+    )  # fmt: skip
     assert programs.finish_time_fairness(jobs)[0, 0] > 0.9
 
 
 def test_a_gang_that_the_fastest_type_is_too_small_for_may_run_narrower_on_it():
     # Six GPUs of B would be four times as fast as six of C; there are four, 8/3 times as fast.
     trace = profiled(
-        {"B": {3: 6.0, 6: 12.0}, "C": {6: 3.0}},
-        submit_s=[0],
-        service_s=[60],
-        gpus=[6],
+        {"B": {3: 6.0, 6: 12.0}, "C": {6: 3.0}}, submit_s=[0], service_s=[60], gpus=[6],
         deadline_s=[24],
-    )
+    )  # fmt: skip
     cluster = gs.Cluster((gs.ServerGroup(1, 4, "B"), gs.ServerGroup(1, 8, "C")))
     result = simulated(trace, cluster, "elasticflow")
     assert finish_s(result) == [22.5]

@@ -1,7 +1,5 @@
 """What the widened random tests found in the tests themselves, and what they must go on drawing."""
 
-from __future__ import annotations
-
 import functools
 
 import pytest

@@ -1,7 +1,5 @@
 """Runs that did not end, ended in an error of the engine, or read and summed beyond an end."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

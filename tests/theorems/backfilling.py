@@ -1,7 +1,5 @@
 """EASY delays no head: it starts by its first reservation if no job runs longer than estimated."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The least sum of JCT and the least makespan of a few gangs, preempted in slots, by HiGHS."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -6,8 +6,6 @@ on its most loaded link as many as there can be; the paper's range of bandwidths
 ``phi`` greater, so what holds here holds there.
 """
 
-from __future__ import annotations
-
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -47,22 +45,14 @@ def planned(seed: int, num_jobs: int) -> Planned:
     """Plan an instance as the paper prints it."""
     instance = drawn(seed, num_jobs)
     plan = gs.online.plan(
-        instance.trace,
-        instance.cluster,
-        policy="sjf-bco:tie=least-u",
-        u=U,
-        start="ready",
-        speed=CALIBRATION.speed,
-        contention=CALIBRATION.contention,
-    )
+        instance.trace, instance.cluster, policy="sjf-bco:tie=least-u", u=U, start="ready",
+        speed=CALIBRATION.speed, contention=CALIBRATION.contention,
+    )  # fmt: skip
     problem = exact.instance(
-        instance.trace,
-        instance.cluster,
-        overhead_s=CALIBRATION.overhead_s,
+        instance.trace, instance.cluster, overhead_s=CALIBRATION.overhead_s,
         reduction_bytes_per_s=CALIBRATION.reduction_bytes_per_s,
-        degradation=CALIBRATION.degradation,
-        scaling=CALIBRATION.scaling,
-    )
+        degradation=CALIBRATION.degradation, scaling=CALIBRATION.scaling,
+    )  # fmt: skip
     phi = max(1 / float(rates.min()) for rates in problem.rates)
     return Planned(plan, problem, phi, int(problem.gpus.max()))
 

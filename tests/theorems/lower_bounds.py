@@ -1,7 +1,5 @@
 """No registered bound exceeds the exact optimum of a small instance."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Final
 

@@ -7,13 +7,10 @@ most the upper bound that the prices certify. Derived here (docs/reference/polic
 it claims something where ``x`` is at most 1, which holds on every instance that is drawn.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from scipy import optimize, sparse
 
 from gpusched.online.deadline_plan import DeadlineJob, plan_deadlines
 from tests.theorems.theorem import Theorem
@@ -61,13 +58,10 @@ def drawn(seed: int) -> Instance:
         work = max(rates.values()) * SLOT_S * (int(rng.integers(0, window)) + rng.uniform(0.5, 0.9))
         jobs.append(
             DeadlineJob(
-                arrival_s=arrival * SLOT_S,
-                deadline_s=(arrival + window) * SLOT_S,
-                work=work,
-                rates=rates,
-                value=float(rng.choice([1.0, 1.0, 2.0])),
+                arrival_s=arrival * SLOT_S, deadline_s=(arrival + window) * SLOT_S, work=work,
+                rates=rates, value=float(rng.choice([1.0, 1.0, 2.0])),
             )
-        )
+        )  # fmt: skip
     return Instance(jobs, gpus, slots, most_gpus)
 
 
@@ -94,6 +88,8 @@ def alpha_of(instance: Instance) -> float:
 
 def optimum(instance: Instance) -> float:
     """Return the value of the best set of jobs, by HiGHS."""
+    from scipy import optimize, sparse
+
     jobs, types = instance.jobs, list(instance.gpus)
     last = max(round(job.deadline_s / SLOT_S) for job in jobs)
     rows: list[tuple[int, int, float]] = []

@@ -1,7 +1,5 @@
 """ServerFilling-SRPT leaves no GPU idle that a job could use, where widths are powers of two."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

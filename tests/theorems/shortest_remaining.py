@@ -1,7 +1,5 @@
 """Shortest remaining first is optimal on one server: no order of priorities ends sooner."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Final
 
@@ -54,9 +52,6 @@ def share(seed: int) -> float:
 
 
 THEOREM: Final = Theorem(
-    name="srpt",
-    says="the sum of JCT of `srtf` on one GPU is the least there is",
-    constant="1",
-    against="all orders of priorities",
-    check=share,
-)
+    name="srpt", says="the sum of JCT of `srtf` on one GPU is the least there is", constant="1",
+    against="all orders of priorities", check=share,
+)  # fmt: skip

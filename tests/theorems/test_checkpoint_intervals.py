@@ -5,7 +5,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from scipy.stats import t as student
 
 import gpusched as gs
 
@@ -16,24 +15,17 @@ ONE_SERVER = gs.Cluster.uniform(servers=1, gpus=1)
 @cache
 def failures(seed, mtbf, down, until):
     return gs.generate_outages(
-        ONE_SERVER,
-        until_s=until * MINUTE,
-        mtbf_s=mtbf * MINUTE,
-        repair_s=max(down * MINUTE, 1e-6),
+        ONE_SERVER, until_s=until * MINUTE, mtbf_s=mtbf * MINUTE, repair_s=max(down * MINUTE, 1e-6),
         seed=seed,
-    )
+    )  # fmt: skip
 
 
 def times_min(seeds, expected, *, work, every, write, mtbf, restart=0.0, down=0.0):
     """Return the time to finish alone, for each seed; all in minutes. It is about ``expected``."""
     trace = gs.Trace.from_columns(
-        [0],
-        [work * MINUTE],
-        [1],
-        checkpoint_every_s=[every * MINUTE],
-        checkpoint_write_s=[write * MINUTE],
-        restart_s=[restart * MINUTE],
-    )
+        [0], [work * MINUTE], [1], checkpoint_every_s=[every * MINUTE],
+        checkpoint_write_s=[write * MINUTE], restart_s=[restart * MINUTE],
+    )  # fmt: skip
     found = []
     for seed in seeds:
         outages = failures(seed, mtbf, down, 1.5 * expected)
@@ -78,6 +70,8 @@ def test_a_lone_job_takes_the_time_of_the_closed_form(num_seeds, case, known_min
     assert expected == pytest.approx(known_min, abs=0.01)
     times = times_min(range(num_seeds), max(2 * expected, 10_000), **case)
     error = times.std(ddof=1) / math.sqrt(num_seeds)
+    from scipy.stats import t as student
+
     assert abs(times.mean() - expected) < student.ppf(0.9995, num_seeds - 1) * error
     assert error < 0.05 * expected
 

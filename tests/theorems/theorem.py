@@ -1,7 +1,5 @@
 """What a theorem is here: a promise of theory or of the documents that is held on drawn cases."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

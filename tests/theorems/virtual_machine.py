@@ -1,7 +1,5 @@
 """A-SRPT's competitive bound, under both speeds."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Final
 

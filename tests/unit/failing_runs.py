@@ -1,7 +1,5 @@
 """Runs with outages, time limits and checkpoints, written down by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,13 +8,7 @@ import numpy as np
 import gpusched as gs
 from gpusched.model.outages import Outages
 from gpusched.results.result import Result
-from gpusched.schedules.schedule import (
-    FAILED,
-    FINISHED,
-    KILLED,
-    StoredSchedule,
-    digest_of,
-)
+from gpusched.schedules.schedule import FAILED, FINISHED, KILLED, StoredSchedule, digest_of
 from gpusched.specs.run_spec import OutageSource, RunSpec, TraceSource
 
 SECOND = 1_000_000
@@ -118,12 +110,9 @@ def each_end() -> Result:
     30 to 120 until it finishes at 100 (F9). Job 3 saves 60 s until 70, and pays 5 s (F2).
     """
     trace = gs.Trace.from_columns(
-        [0] * 4,
-        [100] * 4,
-        [4] * 4,
-        id=["limit", "loser", "drained", "saver"],
+        [0] * 4, [100] * 4, [4] * 4, id=["limit", "loser", "drained", "saver"],
         gpu_types=[[kind] for kind in TYPES],
-    )
+    )  # fmt: skip
     return failing(
         trace,
         gs.Cluster(tuple(gs.ServerGroup(1, 4, kind) for kind in TYPES)),

@@ -1,7 +1,5 @@
 """Where the traces are that tests read: the real ones, or excerpts of our own making."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import TypeVar

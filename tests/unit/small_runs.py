@@ -1,7 +1,5 @@
 """Results of the reference engine, for tests of what comes after a run."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -159,32 +157,18 @@ def simulated(
     contention_params = contention_params or {}
     speed = "fixed" if network is None else "ring"
     outcome = reference.replay(
-        jobs,
-        servers,
-        policy,
-        placement,
-        policy_params=policy_params,
-        placement_params=placement_params,
-        seed=seed,
-        speed=speed,
-        contention=contention,
-        contention_params=contention_params,
-        network=network,
-        outages=outages,
-    )
+        jobs, servers, policy, placement, policy_params=policy_params,
+        placement_params=placement_params, seed=seed, speed=speed, contention=contention,
+        contention_params=contention_params, network=network, outages=outages,
+    )  # fmt: skip
     trace, cluster = trace_of(jobs, **columns), cluster_of(servers, network)
     spec = RunSpec(
-        policy=text(policy, policy_params),
-        placement=text(placement, placement_params),
-        predictor="oracle" if trace.predicted_us is None else "column",
-        seed=seed,
-        cluster=cluster,
-        trace=TraceSource.of(trace),
-        version=gpusched.__version__,
-        speed=speed,
+        policy=text(policy, policy_params), placement=text(placement, placement_params),
+        predictor="oracle" if trace.predicted_us is None else "column", seed=seed, cluster=cluster,
+        trace=TraceSource.of(trace), version=gpusched.__version__, speed=speed,
         contention=text(contention, contention_params),
         outages=OutageSource.of(outages_of(outages)),
-    )
+    )  # fmt: skip
     limits = (trace.time_limit_us, trace.checkpoint_every_us)
     has_faults = bool(outages) or any(column is not None for column in limits)
     schedule = schedule_of(outcome, has_faults=has_faults)

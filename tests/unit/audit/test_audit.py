@@ -1,7 +1,5 @@
 """The audit by mutation: each way in which a schedule can be wrong is named."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from unittest.mock import patch
 
@@ -95,14 +93,9 @@ any_case = st.tuples(st.sampled_from(POLICIES), st.sampled_from(PLACEMENTS)).fla
 
 def replayed(case):
     return simulated(
-        case.jobs,
-        case.servers,
-        case.policy,
-        case.placement,
-        policy_params=case.policy_params,
-        placement_params=case.placement_params,
-        seed=case.seed,
-    )
+        case.jobs, case.servers, case.policy, case.placement, policy_params=case.policy_params,
+        placement_params=case.placement_params, seed=case.seed,
+    )  # fmt: skip
 
 
 @given(any_case)
@@ -145,15 +138,9 @@ def test_a_report_raises_with_all_its_problems():
     result = non_preemptive()
     bad = {"status": with_value(result.schedule.status, 0, 2)}
     report = audit(
-        result.trace,
-        result.cluster,
-        result.spec,
-        replace(result.schedule, **bad),
-        result.intervals,
-        result.digest,
-        result.summary,
-        declared(result.spec),
-    )
+        result.trace, result.cluster, result.spec, replace(result.schedule, **bad),
+        result.intervals, result.digest, result.summary, declared(result.spec),
+    )  # fmt: skip
     assert not report.ok
     assert str(report) == "\n".join(report.problems)
     with pytest.raises(AuditError, match="job 0 is neither finished nor rejected"):
@@ -236,8 +223,8 @@ def test_a_row_of_the_log_that_is_wrong_is_named(restart, one, which, change, sa
 # Work and restart costs
 
 
-@pytest.mark.parametrize(("shift", "rule"), [(-1, "work lost"), (1, "work invented")])
-@pytest.mark.parametrize("restart", ["time", "work"])
+@each(("shift", "rule"), [(-1, "work lost"), (1, "work invented")])
+@each("restart", ["time", "work"])
 def test_work_lost_or_invented_is_named_to_the_tick(restart, shift, rule):
     result = preemptive(restart=restart)
     for one in (0, 1, 2):
@@ -335,7 +322,7 @@ def test_the_refusals_of_an_unknown_placement_are_believed_but_not_its_arithmeti
     named(problems(result, reason=reason), "false reject", "job 5 of 13 GPUs")
 
 
-@pytest.mark.parametrize("policy", ["sjf-bco", "ff:mode=queue", "ls", "rand"])
+@each("policy", ["sjf-bco", "ff:mode=queue", "ls", "rand"])
 def test_a_policy_that_chooses_gpus_itself_refuses_no_placement(policy):
     result = non_preemptive()
     spec = result.spec.to_json().replace('"sjf"', f'"{policy}"')

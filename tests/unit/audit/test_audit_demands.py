@@ -1,7 +1,5 @@
 """The audit of shares, CPU, memory, widths and deadlines: each way to be wrong is named."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +8,7 @@ import pytest
 
 import gpusched as gs
 from tests.campaigns.tamperings import stored
+from tests.each import each
 from tests.golden.workload import cluster, demanding, roomy_cluster, urgent
 from tests.unit.audit.test_audit import changed, named, problems, rows_of, with_value
 
@@ -167,7 +166,7 @@ def test_figures_other_than_those_of_the_run_are_noticed():
     )
 
 
-@pytest.mark.parametrize("name", ["dsr", "deadlines_met", "tardiness_s", "resizes", "value_met"])
+@each("name", ["dsr", "deadlines_met", "tardiness_s", "resizes", "value_met"])
 def test_a_wrong_metric_of_deadlines_is_named(name):
     result = elastic()
     value = result.summary()[name]

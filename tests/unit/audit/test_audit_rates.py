@@ -1,7 +1,5 @@
 """The audit of work where links are shared: correct schedules pass, each lie is named."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 
@@ -17,6 +15,7 @@ from gpusched.audit.readable_run import Links
 from gpusched.model.cluster import Cluster, Domain, ServerGroup
 from gpusched.reference import Network, Profile
 from gpusched.results.audited_names import declared
+from tests.each import each
 from tests.examples import examples
 from tests.golden.workload import networked, networked_cluster
 from tests.reference.cases import ALL_TYPES, cases
@@ -73,17 +72,10 @@ def shared_runs(draw):
         )
     )
     return simulated(
-        jobs,
-        case.servers,
-        case.policy,
-        case.placement,
-        policy_params=case.policy_params,
-        placement_params=case.placement_params,
-        seed=case.seed,
-        network=draw(networks(len(case.servers))),
-        contention=contention,
-        contention_params=params,
-    )
+        jobs, case.servers, case.policy, case.placement, policy_params=case.policy_params,
+        placement_params=case.placement_params, seed=case.seed,
+        network=draw(networks(len(case.servers))), contention=contention, contention_params=params,
+    )  # fmt: skip
 
 
 @given(shared_runs())
@@ -123,14 +115,9 @@ def crowded():
         job(5, 4, 1, profile=SLOW),
     ]
     return simulated(
-        jobs,
-        [(4, "V100")] * 4,
-        "fifo",
-        "spread",
-        network=Network([8.0] * 4, [80.0] * 4),
-        contention="shared",
-        contention_params={"degradation": 0.25},
-    )
+        jobs, [(4, "V100")] * 4, "fifo", "spread", network=Network([8.0] * 4, [80.0] * 4),
+        contention="shared", contention_params={"degradation": 0.25},
+    )  # fmt: skip
 
 
 def test_a_schedule_under_contention_is_right_by_hand(crowded):
@@ -258,8 +245,8 @@ def test_the_cluster_of_a_network_has_its_bandwidths():
     assert Links.of(cluster).bytes_per_s.tolist() == [1e9, 2e9]
 
 
-@pytest.mark.parametrize("service_s", [1e-6, 40.0, 9e9])
-@pytest.mark.parametrize("rates", [(3.1, 3.0), (7.0, 3.1), (0.1, 0.3), (0.3, 0.1)])
+@each("service_s", [1e-6, 40.0, 9e9])
+@each("rates", [(3.1, 3.0), (7.0, 3.1), (0.1, 0.3), (0.3, 0.1)])
 def test_unequal_workers_on_the_whole_cluster_run_at_full_speed_to_the_last_bit(rates, service_s):
     a, b = rates
     profile = gs.model.JobProfile("p", samples_per_s={"A": a, "B": b}, global_batch=12)

@@ -1,7 +1,5 @@
 """The audit of runs that changed on the way: other policies, cancelled jobs, refusals."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -153,15 +151,11 @@ def test_jobs_that_lose_their_gpus_to_a_policy_that_takes_over_are_no_fault_but_
 
 def test_elastic_jobs_that_start_anew_under_a_policy_that_takes_over_were_preempted():
     jobs = gs.Trace.from_columns(
-        [0, 0, 5],
-        [40, 20, 30],
-        [2, 2, 1],
-        min_gpus=[1, 1, 1],
-        max_gpus=[4, 4, 4],
+        [0, 0, 5], [40, 20, 30], [2, 2, 1], min_gpus=[1, 1, 1], max_gpus=[4, 4, 4],
         deadline_s=[200, 8, 400],
         profiles=[gs.model.JobProfile("p", throughput={"T4": {1: 1.0, 2: 1.8, 4: 3.0}})],
         profile=[0, 0, 0],
-    )
+    )  # fmt: skip
     cluster = gs.Cluster((gs.ServerGroup(1, 4, "T4"),))
     for second in ("edf-fastest", "elasticflow", "edf-greatest:admission=true"):
         result = changed(jobs, cluster, "fifo", second, 12, speed="table")
@@ -189,8 +183,8 @@ def said(result: gs.Result, *warnings: str) -> gs.Result:
     return with_schedule(result, warnings=warnings)
 
 
-@pytest.mark.parametrize("placement", ["count", "consolidated", "spread"])
-@pytest.mark.parametrize("policy", ["fifo", "sjf", "easy", "conservative", "srtf", "las", "wspt"])
+@each("placement", ["count", "consolidated", "spread"])
+@each("policy", ["fifo", "sjf", "easy", "conservative", "srtf", "las", "wspt"])
 def test_an_audit_takes_cancelled_jobs_for_what_they_are(policy, placement):
     result = cancelled(policy, placement=placement)
     assert (result.schedule.status == CANCELLED).sum() == 2
@@ -337,8 +331,8 @@ def drawn(seed: int, *, asks_more: bool) -> tuple[gs.Cluster, list[int], dict[st
     return gs.Cluster(groups, domains=domains), gpus, more
 
 
-@pytest.mark.parametrize("asks_more", [False, True])
-@pytest.mark.parametrize("placement", OWN_RULES)
+@each("asks_more", [False, True])
+@each("placement", OWN_RULES)
 def test_the_audit_agrees_with_every_refusal_and_with_none_that_is_changed(placement, *, asks_more):
     reasons = set()
     for seed in range(40):
@@ -435,7 +429,7 @@ def test_a_job_cancelled_before_it_was_judged_is_no_fault(policy):
     assert result.audit().ok
 
 
-@pytest.mark.parametrize("policy", ["fifo", "srtf", "elasticflow", "edf-greatest:admission=true"])
+@each("policy", ["fifo", "srtf", "elasticflow", "edf-greatest:admission=true"])
 def test_a_run_that_says_falsely_whether_it_saw_the_true_services_is_found(policy):
     jobs = gs.Trace.from_columns([0, 10], [900, 100], [1, 1], deadline_s=[2000, 1500])
     result = gs.simulate(jobs, FOUR_GPUS, policy=policy, placement="best-fit")

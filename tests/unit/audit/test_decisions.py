@@ -1,7 +1,5 @@
 """The second level of an audit: the readable engine decides the run again; forgeries are named."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the audit is made of: pairs, instants, steps, rows of a log, rules of plug-ins, claims."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import pkgutil
@@ -333,7 +331,7 @@ def test_a_figure_of_all_types_is_that_of_each(figure):
         assert is_shown(result)
 
 
-@pytest.mark.parametrize(("most_looks", "num_jobs"), [(1, 1), (5, 1), (6, 2), (7, 2)])
+@each(("most_looks", "num_jobs"), [(1, 1), (5, 1), (6, 2), (7, 2)])
 def test_a_look_at_each_job_that_is_there_and_one_at_the_instant_are_afforded(most_looks, num_jobs):
     # One job alone from 0 to 5 s, another one from 10 s on: 2 + 1 + 2 looks before the last end.
     trace = gs.Trace.from_columns([0, 10], [5, 5], [2, 2])

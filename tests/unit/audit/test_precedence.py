@@ -1,7 +1,5 @@
 """Runs of jobs with priorities: a log in which they are ignored is named, and no other."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

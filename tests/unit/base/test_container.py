@@ -1,7 +1,5 @@
 """Files are whole, packed or replaced, and named arrays in one file come back."""
 
-from __future__ import annotations
-
 import bz2
 import errno
 import gzip

@@ -1,7 +1,5 @@
 """What memory there is, from files of the system that are made up here, and what is kept of it."""
 
-from __future__ import annotations
-
 import platform
 import subprocess
 import sys

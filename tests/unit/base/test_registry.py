@@ -1,7 +1,5 @@
 """A registry: names, duplicates, the order, and what is loaded when."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 import threading

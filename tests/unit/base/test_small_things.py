@@ -1,7 +1,5 @@
 """Small things of the base: memos, numbering, old names, missing libraries, advisories."""
 
-from __future__ import annotations
-
 import gc
 import importlib.util
 import subprocess
@@ -170,17 +168,11 @@ CALLS: dict[str, tuple[str, Callable[[Path], Any], str]] = {
         lambda path: gs.plot.save(gs.plot.queue(gs.simulate(GROUPED, CLUSTER)), path / "a.pdf"),
         r'a file of a chart needs vl_convert: pip install "gpusched-core\[plot\]"',
     ),
-    "forest": (
-        "sklearn",
-        lambda _: learner("forest:trees=2,leaf=2,refit_jobs=5").train(GROUPED),
-        "predictor forest needs sklearn: pip install scikit-learn",
-    ),
-    "pandas": (
-        "pandas",
-        lambda _: gs.simulate(GROUPED, CLUSTER).to_pandas(),
-        r'this needs pandas: pip install "gpusched-core\[pandas\]"',
-    ),
-}
+    "forest": ("sklearn", lambda _: learner("forest:trees=2,leaf=2,refit_jobs=5").train(GROUPED),
+               "predictor forest needs sklearn: pip install scikit-learn"),
+    "pandas": ("pandas", lambda _: gs.simulate(GROUPED, CLUSTER).to_pandas(),
+               r'this needs pandas: pip install "gpusched-core\[pandas\]"'),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("call", sorted(CALLS))
@@ -250,7 +242,7 @@ def advisory(*events: dict[str, str], **fields: Any) -> dict[str, Any]:
     return {"affected": [{"package": package, "ranges": ranges, **fields}]}
 
 
-@pytest.mark.parametrize(
+@each(
     ("events", "affected", "free"),
     [
         ([("introduced", "0"), ("fixed", "1.10.0")], ["0.1", "1.9.3", "1.10.0rc1"], ["1.10", "2"]),

@@ -25,6 +25,7 @@ from gpusched import _core
 from gpusched.base import supervision
 from gpusched.base.progress import Progress, watched
 from gpusched.base.supervision import StopScope, apart, scope_here
+from tests.each import each
 from tests.hanging import Watch
 from tests.time_limit import time_limit
 
@@ -188,7 +189,7 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("name", CALLS)
+@each("name", CALLS)
 def test_calls_inside_end_with_the_scope(name):
     scope = StopScope()
 
@@ -320,12 +321,9 @@ def test_a_notebook_has_a_line_with_the_time_left(notebook):
         for done in (1_000, 1_010, 1_030):  # a thousand were kept
             tell(Progress(done, 1_030))
     assert [shown["text/plain"] for shown in notebook.shown] == [
-        "<loads>",
-        "<loads>: 1,000 of 1,030 runs",
-        "<loads>: 1,010 of 1,030 runs 40 s left",
-        "<loads>: 1,030 of 1,030 runs in 30 s",
-        "<loads>: 1,030 of 1,030 runs in 40 s",
-    ]
+        "<loads>", "<loads>: 1,000 of 1,030 runs", "<loads>: 1,010 of 1,030 runs 40 s left",
+        "<loads>: 1,030 of 1,030 runs in 30 s", "<loads>: 1,030 of 1,030 runs in 40 s",
+    ]  # fmt: skip
     assert notebook.shown[0]["text/html"] == "&lt;loads&gt;"
     assert notebook.shown[2]["text/html"] == (
         '<progress max="1030" value="1010"></progress> &lt;loads&gt;: 1,010 of 1,030 runs 40 s left'

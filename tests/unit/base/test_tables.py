@@ -1,7 +1,5 @@
 """Tables: one object, read by people in terminals, notebooks and papers, and by programs."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,7 +1,5 @@
 """The bare loops of ``bench/floor`` equal a walk over every job at every event."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -74,13 +72,9 @@ def assert_equal(policy: str, jobs: list[Job], num_gpus: int) -> None:
     jobs = sorted(jobs, key=lambda job: job[0])
     submit, service, gpus = (list(column) for column in zip(*jobs, strict=True))
     out = bare.run(
-        policy,
-        np.array(submit, np.int64),
-        np.array(service, np.int64),
-        np.array(gpus, np.int32),
-        num_gpus,
-        starts=True,
-    )
+        policy, np.array(submit, np.int64), np.array(service, np.int64), np.array(gpus, np.int32),
+        num_gpus, starts=True,
+    )  # fmt: skip
     start, finish, preemptions = brute_force(policy, jobs, num_gpus)
     assert out.start_us is not None
     assert out.finish_us.tolist() == finish

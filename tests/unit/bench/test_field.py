@@ -1,7 +1,5 @@
 """What the bench compares, ranks and times is what it is said to be."""
 
-from __future__ import annotations
-
 import msgspec
 import numpy as np
 import pytest

@@ -1,6 +1,7 @@
-"""The comparison of two packages: what counts as a difference, and which are meant."""
+"""What the comparison of two packages takes for a difference; and the help of the bench."""
 
-from __future__ import annotations
+import subprocess
+import sys
 
 import numpy as np
 import polars as pl
@@ -9,6 +10,7 @@ import pytest
 import gpusched as gs
 from bench import same_as, same_values
 from bench.same_as import Difference, Known, differences, explain, places
+from tests.architecture.sources import ROOT
 from tests.each import each
 
 
@@ -121,3 +123,14 @@ def test_errors_and_warnings_belong_to_the_answer():
     assert said["raises"] == "ValueError"
     assert said["is_a"][0] == "ValueError"
     assert said["warnings"] == []
+
+
+@pytest.mark.parametrize("module", ["bench", "bench.bound_gaps"])
+def test_help_names_the_module_and_runs_nothing(module):
+    done = subprocess.run(
+        [sys.executable, "-m", module, "--help"],
+        cwd=ROOT, capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert "usage:" in done.stdout
+    assert "run.py" not in done.stdout
+    assert "Gaps to the bounds" not in done.stdout

@@ -1,7 +1,5 @@
 """Lower bounds: worked by hand, exact, and equal in Python and native."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from importlib import import_module
 
@@ -85,7 +83,7 @@ def test_mean_busy_time_orders_by_work_over_weight():
     assert float(equal) == pytest.approx(2 * float(mean_busy_time(twins, 1)), rel=1e-12)
 
 
-@pytest.mark.parametrize(
+@each(
     ("jobs", "num_gpus", "bound"),
     [
         ([(3, 1, 1), (5, 20, 1)], 4, 22),  # the last submit and its service
@@ -460,13 +458,9 @@ def test_what_other_widths_save_and_what_they_do_not(
 def test_jobs_that_can_run_at_one_width_alone_are_bounded_as_gangs(table):
     # Another width is not in the table, or is not allowed: one gang after the other.
     result, lower = elastic(
-        table,
-        services_us=[3 * SECOND] * 2,
-        gpus=[3, 3],
-        num_gpus=4,
-        min_gpus=[3, 3],
+        table, services_us=[3 * SECOND] * 2, gpus=[3, 3], num_gpus=4, min_gpus=[3, 3],
         max_gpus=[3, 3],
-    )
+    )  # fmt: skip
     assert lower.makespan_us == 6 * SECOND == result.schedule.finish_us.max()
     assert "mean-busy-time" in lower.total_jct_us
 

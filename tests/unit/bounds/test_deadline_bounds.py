@@ -1,7 +1,5 @@
 """The upper bound on deadlines met: below all that could be, above all that is."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 
@@ -29,6 +27,7 @@ from gpusched.bounds.deadline_bounds import (
 )
 from gpusched.bounds.known import _pooled
 from gpusched.plugins.policy import SpeedChoice
+from tests.each import each
 from tests.examples import examples
 from tests.golden import workload as golden
 
@@ -59,15 +58,10 @@ def cluster(servers: int = 1) -> gs.Cluster:
 def trace(jobs: list[tuple[int, ...]], **more: Any) -> gs.Trace:
     submit, service, gpus, patience, value, profile = zip(*sorted(jobs), strict=True)
     return gs.Trace.from_columns(
-        submit_s=submit,
-        service_s=service,
-        gpus=gpus,
-        deadline_s=[s + p for s, p in zip(submit, patience, strict=True)],
-        value=value,
-        profiles=PROFILES,
-        profile=profile,
-        **more,
-    )
+        submit_s=submit, service_s=service, gpus=gpus,
+        deadline_s=[s + p for s, p in zip(submit, patience, strict=True)], value=value,
+        profiles=PROFILES, profile=profile, **more,
+    )  # fmt: skip
 
 
 def fixed_windows(jobs: list[tuple[int, ...]], gpus: int) -> Windows:
@@ -138,8 +132,8 @@ def test_no_policy_passes_the_bound(jobs, speed):
         assert not (met & ~count.is_possible).any()
 
 
-@pytest.mark.parametrize("speed", ["fixed", "table", "proportional"])
-@pytest.mark.parametrize("policy", ["edf", "elasticflow", "edf-fastest", "matching"])
+@each("speed", ["fixed", "table", "proportional"])
+@each("policy", ["edf", "elasticflow", "edf-fastest", "matching"])
 def test_it_holds_with_limits_values_spread_tables_and_types(speed, policy):
     jobs, servers = golden.urgent(is_typed=True), golden.networked_cluster()
     bound = deadline_bound(jobs, servers, speed=speed, values=True)
@@ -274,13 +268,9 @@ def test_ten_thousand_jobs_are_no_trouble():
 def test_widths_beside_the_own_one_count_where_that_one_is_capped():
     table = {"A": {2: 4.0, 6: 12.0}, "B": {2: 1.0, 6: 3.0}}
     jobs = gs.Trace.from_columns(
-        [0],
-        [60],
-        [4],
-        max_gpus=[4],
-        profiles=[gs.model.JobProfile("p", throughput=table)],
+        [0], [60], [4], max_gpus=[4], profiles=[gs.model.JobProfile("p", throughput=table)],
         profile=[0],
-    )
+    )  # fmt: skip
     three_each = gs.Cluster((gs.ServerGroup(1, 3, "A"), gs.ServerGroup(1, 3, "B")))
     gpus, rate = rates_of(jobs, three_each, SpeedChoice.parse("table")).envelope(0)
     # Of four GPUs one must be of B, at half a unit each: two. Three of A make six.

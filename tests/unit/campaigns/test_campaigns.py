@@ -1,7 +1,5 @@
 """Campaigns of random cases: they are repeatable, and a failure of any kind is one."""
 
-from __future__ import annotations
-
 import os
 import time
 from dataclasses import replace

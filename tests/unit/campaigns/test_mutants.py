@@ -1,7 +1,5 @@
 """Faults are seeded where code is, each changes one line, and a table counts what was noticed."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

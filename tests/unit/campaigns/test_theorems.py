@@ -1,7 +1,5 @@
 """Every theorem holds on a few instances, and its check notices what breaks it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

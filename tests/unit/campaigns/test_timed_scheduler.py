@@ -1,7 +1,5 @@
 """The scheduler that times another one: the same schedule, and a time for each decision."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Large blocks of memory go from one run to the next, within limits."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

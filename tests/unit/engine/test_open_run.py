@@ -1,7 +1,5 @@
 """Open runs: halting, looking, forking, being told, and what is refused."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import gc

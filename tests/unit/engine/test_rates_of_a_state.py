@@ -1,7 +1,5 @@
 """What a scheduler is told of the rates of jobs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

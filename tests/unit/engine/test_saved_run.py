@@ -1,7 +1,5 @@
 """Saved runs: what they hold, and what is refused."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """One run: what goes in, what comes out, and how it ends."""
 
-from __future__ import annotations
-
 import pickle
 import re
 from collections.abc import Callable, Iterator
@@ -124,7 +122,7 @@ def test_a_result_holds_what_led_to_it():
     assert result.jobs_per_s == 2 / result.wall_s
 
 
-@pytest.mark.parametrize(
+@each(
     ("policy", "label"),
     [
         ("fifo", "fifo"),
@@ -374,26 +372,18 @@ def forget() -> Iterator[None]:
 
 LISTS: dict[str, tuple[Any, Callable[[], object]]] = {
     "order": (gs.policies, lambda: gs.register_order(NAME)(type("Made", (gs.Order,), {}))),
-    "scheduler": (
-        gs.policies,
-        lambda: gs.register_scheduler(NAME)(type("Made", (gs.Scheduler,), {})),
-    ),
-    "placement": (
-        gs.placements,
-        lambda: gs.register_placement(NAME)(type("Made", (gs.Placement,), {})),
-    ),
-    "predictor": (
-        gs.predictors,
-        lambda: gs.register_predictor(NAME)(type("Made", (gs.Predictor,), {})),
-    ),
-    "metric": (
-        gs.metrics,
-        lambda: gs.register_metric(NAME, unit="count", summary="One.")(lambda run: 1),
-    ),
-}
+    "scheduler": (gs.policies,
+                  lambda: gs.register_scheduler(NAME)(type("Made", (gs.Scheduler,), {}))),
+    "placement": (gs.placements,
+                  lambda: gs.register_placement(NAME)(type("Made", (gs.Placement,), {}))),
+    "predictor": (gs.predictors,
+                  lambda: gs.register_predictor(NAME)(type("Made", (gs.Predictor,), {}))),
+    "metric": (gs.metrics,
+               lambda: gs.register_metric(NAME, unit="count", summary="One.")(lambda run: 1)),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", LISTS)
+@each("kind", LISTS)
 def test_what_was_registered_can_be_taken_back_and_registered_again(kind):
     names, register = LISTS[kind]
     for _ in range(2):

@@ -1,7 +1,5 @@
 """A specification can be run again: :func:`gpusched.run`."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Run times on GPU types of unequal speed, and the type on which a trace states them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -173,11 +171,8 @@ def test_the_type_that_a_job_ran_on_is_that_of_its_run_time():
     ]
     declared = trace.with_reference_type("A100")
     assert restate_services(declared, BOTH, None, "none")[0].service_s.tolist() == [
-        100,
-        100,
-        200,
-        100,
-    ]
+        100, 100, 200, 100,
+    ]  # fmt: skip
 
 
 def test_run_times_on_types_that_are_not_on_offer_are_restated_for_those_that_are():

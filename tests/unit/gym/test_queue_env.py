@@ -1,7 +1,5 @@
 """A queue as an environment of Gymnasium: whose rule one follows, its schedule one gets."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
@@ -227,8 +225,8 @@ def test_the_same_seed_plays_the_same():
     assert episodes[0] == episodes[1] != episodes[2]
 
 
-@pytest.mark.parametrize("observation", ["flat", "dict"])
-@pytest.mark.parametrize("jobs", [None, 30])
+@each("observation", ["flat", "dict"])
+@each("jobs", [None, 30])
 def test_gymnasium_finds_nothing_to_complain_of(observation, jobs):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

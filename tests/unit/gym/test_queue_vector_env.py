@@ -1,13 +1,12 @@
 """Many queues that are stepped together are each what one would be."""
 
-from __future__ import annotations
-
 import gymnasium
 import numpy as np
 import pytest
 
 import gpusched as gs
 from gpusched import _core
+from tests.each import each
 
 CLUSTER = gs.Cluster.uniform(servers=4, gpus=8)
 TRACE = gs.generate("philly", 400, load=1.1, cluster=CLUSTER, seed=2)
@@ -20,8 +19,8 @@ def vector(num_envs: int, **options: object) -> gs.gym.QueueVectorEnv:
     return envs
 
 
-@pytest.mark.parametrize("observation", ["flat", "dict"])
-@pytest.mark.parametrize("placement", ["consolidated", "random"])
+@each("observation", ["flat", "dict"])
+@each("placement", ["consolidated", "random"])
 def test_each_is_as_if_it_were_alone(observation, placement):
     options = {"observation": observation, "placement": placement}
     envs = vector(3, **options)
@@ -88,7 +87,7 @@ def test_what_was_shown_does_not_change_later():
     assert np.array_equal(rewards, rewards_kept)
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "error", "message"),
     [
         (lambda envs: envs.reset(seed=[1, 2, 3]), ValueError, "seed: 3 seeds for 2 environments"),

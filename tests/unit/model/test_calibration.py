@@ -1,7 +1,5 @@
 """The ring model against measured step times."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from pathlib import Path

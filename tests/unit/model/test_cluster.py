@@ -1,7 +1,5 @@
 """Clusters: groups of equal servers, their network, and topologies from tables."""
 
-from __future__ import annotations
-
 import pickle
 from collections import Counter
 from pathlib import Path
@@ -89,18 +87,14 @@ def test_servers_with_gpus_of_several_types_are_parts_of_one():
         ([{"devices": (("a", 0), ("b", 4))}], "devices: count: 0 must lie in 1..64"),
         ([{"devices": (("a", "2"), ("b", 4))}], "devices: count: '2' must be an integer"),
         ([{"devices": ({"type": "a", "n": 2},)}], "devices: .* must be \\(type, count\\) each"),
-        (
-            [{"devices": (("a", 1), ("b", 4)), "gpus": 4}],
-            "devices: cannot be combined with gpus, gpu_type, speed or part_of",
-        ),
+        ([{"devices": (("a", 1), ("b", 4)), "gpus": 4}],
+         "devices: cannot be combined with gpus, gpu_type, speed or part_of"),
         ([{"devices": ("a", "b")}], "devices: .* must be \\(type, count\\) each"),
         ([{"gpus": 1, "part_of": "x"}, {"gpus": 1, "part_of": "x"}], "has a type of GPUs twice"),
-        (
-            [{"gpus": 1, "part_of": "x"}, {"gpus": 1, "gpu_type": "b", "part_of": "x", "cpu": 2}],
-            r"servers\[1\].part_of: 'x' must have the count, CPU, .* of servers\[0\]",
-        ),
+        ([{"gpus": 1, "part_of": "x"}, {"gpus": 1, "gpu_type": "b", "part_of": "x", "cpu": 2}],
+         r"servers\[1\].part_of: 'x' must have the count, CPU, .* of servers\[0\]"),
     ],
-)
+)  # fmt: skip
 def test_parts_that_do_not_make_up_servers_are_refused(servers, message):
     with pytest.raises((TypeError, ValueError), match=message):
         Cluster(tuple(ServerGroup(1, **group) for group in servers))
@@ -183,10 +177,8 @@ def test_a_file_is_named_in_its_errors(tmp_path):
         ("servers = []", r"at least one group of servers"),
         ("[[server]]\ncount = 1\ngpus = 1", r"unknown field `server` - at `\$`"),
         ("[[servers]]\ngpus = 1", r"missing required field `count` - at `\$.servers\[0\]`"),
-        (
-            "[[servers]]\ncount = 1\ngpus = 1\nram = 2",
-            r"unknown field `ram` - at `\$.servers\[0\]`",
-        ),
+        ("[[servers]]\ncount = 1\ngpus = 1\nram = 2",
+         r"unknown field `ram` - at `\$.servers\[0\]`"),
         ("[[servers]]\ncount = '1'\ngpus = 1", r"Expected `int`, got `str` - at `\$.*count`"),
         ("[[servers]]\ncount = 1.0\ngpus = 1", r"Expected `int`, got `float` - at `\$.*count`"),
         ("[[servers]]\ncount = true\ngpus = 1", r"Expected `int`, got `bool` - at `\$.*count`"),
@@ -196,13 +188,11 @@ def test_a_file_is_named_in_its_errors(tmp_path):
         ("[[servers]]\ncount = 1\ngpus = 8\ncpu = -1", r"cpu: -1.0 must be finite and positive"),
         ("[[servers]]\ncount = 1\ngpus = 8\ncpu = nan", r"cpu: nan must be finite and positive"),
         ("[[servers]]\ncount = 1\ngpus = 8\ngpu_type = ' '", r"gpu_type: ' ' must not be empty"),
-        (
-            "[[servers]]\ncount = 1\ngpus = 8\ngpu_type = 'a|b'",
-            r"must not be empty or contain '\|'",
-        ),
+        ("[[servers]]\ncount = 1\ngpus = 8\ngpu_type = 'a|b'",
+         r"must not be empty or contain '\|'"),
         ("[[servers", r"Expected"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_file_is_an_error_that_names_the_field(text, message):
     with pytest.raises(ValueError, match=message):
         Cluster.from_toml(text)

@@ -1,7 +1,5 @@
 """Job graphs: stages and their figures, and how a trace and the core get them."""
 
-from __future__ import annotations
-
 import copy
 import math
 import pickle
@@ -217,12 +215,9 @@ def test_a_missing_figure_matters_only_where_a_job_may_run():
 
 
 stages = st.builds(
-    Stage,
-    st.integers(1, 9),
-    st.floats(1e-6, 1e6) | st.just({"T4": 1.0, "V100": 2.5}),
-    st.floats(0, 1e15),
-    st.just(0.0),
-)
+    Stage, st.integers(1, 9), st.floats(1e-6, 1e6) | st.just({"T4": 1.0, "V100": 2.5}),
+    st.floats(0, 1e15), st.just(0.0),
+)  # fmt: skip
 graphs = st.lists(stages, min_size=1, max_size=4).map(lambda s: JobGraph("drawn", tuple(s)))
 
 

@@ -1,7 +1,5 @@
 """Job profiles: gradients, compute times, and how a trace and the core get them."""
 
-from __future__ import annotations
-
 import copy
 import csv
 import json

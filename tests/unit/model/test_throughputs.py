@@ -1,7 +1,5 @@
 """Measured throughputs: files, curves between the measured numbers of GPUs, jobs that have them."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -45,11 +43,8 @@ def jobs(**changes: Any) -> Trace:
         ({}, ValueError, "profile 'm': batch: is missing; a profile has"),
         ({"batch": 1, "gradient_bytes": 1}, ValueError, "forward_s: is missing"),
         ({"throughput": {"T4": {}}}, ValueError, r"throughput\['T4'\]: must have at least one"),
-        (
-            {"throughput": {"T4": {1: 0}}},
-            ValueError,
-            "throughput: is 0 everywhere, so the model fits no GPU type",
-        ),
+        ({"throughput": {"T4": {1: 0}}}, ValueError,
+         "throughput: is 0 everywhere, so the model fits no GPU type"),
         ({"throughput": {"T4": {1: -1}}}, ValueError, r"throughput\['T4'\]\[1\]: -1 must lie in"),
         ({"throughput": {"T4": {1: math.nan}}}, ValueError, "nan must lie in"),
         ({"throughput": {"T4": {1: 1e-290}}}, ValueError, "1e-290 must be 0 or lie in 1e-09"),
@@ -59,18 +54,12 @@ def jobs(**changes: Any) -> Trace:
         ({"samples_per_s": {"T4": 1}}, ValueError, "global_batch: is missing"),
         ({"samples_per_s": {"T4": 1e-10}}, ValueError, "1e-10 must be 0 or lie in 1e-09"),
         ({"samples_per_s": {"T4": 0}, "global_batch": 1}, ValueError, "it fits no GPU type"),
-        (
-            {"samples_per_s": {"T4": 1}, "global_batch": 1, "max_samples": {"T4": 0}},
-            ValueError,
-            r"max_samples\['T4'\]: 0 must lie in 1\.\.",
-        ),
-        (
-            {"throughput": {"T4": {1: 1}}, "spread_throughput": {"K80": {1: 1}}},
-            ValueError,
-            "spread_throughput: GPU type 'K80' has no throughput",
-        ),
+        ({"samples_per_s": {"T4": 1}, "global_batch": 1, "max_samples": {"T4": 0}}, ValueError,
+         r"max_samples\['T4'\]: 0 must lie in 1\.\."),
+        ({"throughput": {"T4": {1: 1}}, "spread_throughput": {"K80": {1: 1}}}, ValueError,
+         "spread_throughput: GPU type 'K80' has no throughput"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_table_is_an_error_that_names_the_field(changes, error, message):
     with pytest.raises(error, match=message):
         JobProfile("m", **changes)

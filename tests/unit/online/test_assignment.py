@@ -1,7 +1,5 @@
 """Assignments and transports: shapes, answers known by hand, and what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -207,14 +205,10 @@ def test_rows_and_columns_of_nothing_are_fine():
         (([[NAN]], [1], [1]), "row 0, column 0: nan"),
         (([[1, 2], [3, INF]], [1, 1], [1, 1]), "row 1, column 1: inf"),
         (([[1.0]], [2], [1]), "a supply of 2 exceeds the capacity of 1"),
-        (
-            ([[1.0], [1.0]], [1, -1], [1]),
-            r"supply\[1\]: must be a whole number from 0 to 2147483647, is -1",
-        ),
-        (
-            ([[1.0]], [1], [1.5]),
-            r"capacity\[0\]: must be a whole number from 0 to 2147483647, is 1.5",
-        ),
+        (([[1.0], [1.0]], [1, -1], [1]),
+         r"supply\[1\]: must be a whole number from 0 to 2147483647, is -1"),
+        (([[1.0]], [1], [1.5]),
+         r"capacity\[0\]: must be a whole number from 0 to 2147483647, is 1.5"),
         (([[1.0]], [1], [1, 1]), r"capacity: must have shape \(1,\), has \(2,\)"),
         (([[1.0]], [2**31], [2**31]), "must be a whole number from 0"),
         (([[1.0]], [2**31 - 1], [1]), "more than 1073741823 units"),
@@ -222,7 +216,7 @@ def test_rows_and_columns_of_nothing_are_fine():
         (([[-INF]], [1], [1]), "row 0 has no allowed column"),
         (([[1, -INF], [1, -INF]], [1, 1], [1, 1]), "the allowed pairs have too little capacity"),
     ],
-)
+)  # fmt: skip
 def test_bad_transports_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         transport(*arguments)

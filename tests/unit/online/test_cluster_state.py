@@ -1,7 +1,5 @@
 """The state of a cluster, single decisions on it, and what a policy remembers between them."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 
@@ -192,7 +190,7 @@ def test_the_state_of_a_run_is_where_it_stands():
     assert not len(gs.decide(gs.online.ClusterState.of(later), policy="srtf").job)
 
 
-@pytest.mark.parametrize("policy", ["srtf", "las", "2d-las", "serverfilling-srpt"])
+@each("policy", ["srtf", "las", "2d-las", "serverfilling-srpt"])
 def test_a_job_that_started_in_the_second_of_the_state_can_be_preempted(policy):
     jobs = gs.Trace.from_columns([0, 5], [100, 10], [8, 8], id=["long", "short"])
     found = gs.online.ClusterState(
@@ -344,9 +342,7 @@ def test_nothing_happens_where_nothing_happened():
     decision = first()
     for now_s in (1, 2.5, 7):
         decision = gs.decide(
-            state_of_three(now_s, [0, 1], RUNNING),
-            policy="conservative",
-            memory=decision.memory,
+            state_of_three(now_s, [0, 1], RUNNING), policy="conservative", memory=decision.memory
         )
         assert not decision.job.size
     assert _asked_us(decision.memory) == [1_000_000, 2_500_000, 7_000_000]

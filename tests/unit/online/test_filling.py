@@ -1,7 +1,5 @@
 """Filling a cluster: what arrives, what is placed, and what is written down of it."""
 
-from __future__ import annotations
-
 import threading
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Placing jobs by a matching market, and packers by hand: what they promise and refuse."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import threading
@@ -10,7 +8,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from scipy.optimize import linear_sum_assignment
 
 import gpusched as gs
 from gpusched import _core
@@ -19,6 +16,7 @@ from gpusched.online.market import place_jobs
 from gpusched_papers.matching import draw_classes
 from gpusched_papers.matching import drawn as draw
 from tests.each import each
+from tests.random_solvers import optimum
 
 OFF: dict[str, Any] = {"enumerate_up_to": 0}
 
@@ -74,7 +72,7 @@ def test_all_clearings_find_the_value_of_scipy():
             samples=np.ones(3),
         )
         places = np.repeat(rates, category, axis=0)
-        best = places[linear_sum_assignment(places, maximize=True)].sum()
+        best = -optimum(-places)
         for clearing in ("transportation", "jonker-volgenant", "auction"):
             options = {"clearing": clearing, "valuation": "raw", "polish": False, "guard": 0.0}
             found = _testing.clear_category(core, category, options)
@@ -219,12 +217,9 @@ def test_prices_are_what_a_worker_is_worth():
 
 def test_the_table_of_a_decision_reads_well():
     found = place_jobs(
-        [[1.0, 2.0], [2.0, 1.0]],
-        rounds=3.0,
-        round_samples=4.0,
-        capacity=[2, 2],
+        [[1.0, 2.0], [2.0, 1.0]], rounds=3.0, round_samples=4.0, capacity=[2, 2],
         labels=["T4", "V100"],
-    )
+    )  # fmt: skip
     text = str(found)
     assert "2 jobs: mean completion" in text
     assert "2 V100" in text

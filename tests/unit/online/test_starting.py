@@ -1,7 +1,5 @@
 """When a job that waits starts: draws, samples, alternatives, and forecasts against the run."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 
@@ -54,7 +52,7 @@ def test_without_a_history_every_job_takes_as_long_as_the_state_says():
     assert gs.when(2, state(), policy="fifo-skip").median_s == 1800
 
 
-@pytest.mark.parametrize("policy", ["fifo", "easy", "sjf", "srtf"])
+@each("policy", ["fifo", "easy", "sjf", "srtf"])
 def test_all_jobs_together_start_as_each_asked_alone(policy):
     options: dict[str, Any] = {"policy": policy, "history": PAST, "samples": 40}
     every = gs.online.when_all(state(), **options)
@@ -275,7 +273,7 @@ def test_who_is_still_to_come_overtakes_under_policies_that_let_them():
     assert alone.median_s < 2 * found["fifo"].median_s
 
 
-@pytest.mark.parametrize("policy", ["las", "llf", "2d-las:limits=20/50", "srtf"])
+@each("policy", ["las", "llf", "2d-las:limits=20/50", "srtf"])
 def test_an_open_run_is_asked_about_the_decisions_that_it_will_take(policy):
     jobs = gs.Trace.from_columns([0, 1, 3], [100, 100, 30], [1, 1, 1], deadline_s=[400, 300, 900])
     run = gs.Simulation(jobs, gs.Cluster.uniform(1, 1), policy=policy, placement="first-fit")

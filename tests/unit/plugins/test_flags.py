@@ -1,7 +1,5 @@
 """What a Python plug-in may say of itself, and what it is told where it says it wrongly."""
 
-from __future__ import annotations
-
 import typing
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Policies and placements as text and as objects; names of the package and those from Python."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
@@ -121,7 +119,7 @@ def test_the_representation_makes_the_object_again():
     assert repr(gs.plugins.PlacementChoice("count")) == "PlacementChoice('count')"
 
 
-@pytest.mark.parametrize("name", [None, 3, b"fifo", ["fifo"]])
+@each("name", [None, 3, b"fifo", ["fifo"]])
 def test_a_name_is_a_text(name):
     for make in (
         gs.Policy,

@@ -1,7 +1,5 @@
 """Workloads of recurring jobs, and runs that tests of predictors can halt."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

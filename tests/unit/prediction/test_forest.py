@@ -1,12 +1,9 @@
 """The forest: equal to scikit-learn's, fitted when it is due, better than a mean, repeatable."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestRegressor
 
 import gpusched as gs
 from gpusched.prediction import predictor
@@ -21,13 +18,21 @@ SMALL = "forest:trees=2,leaf=3"
 
 
 @pytest.fixture(scope="module")
-def grown():
+def regressor():
+    """Return the class of scikit-learn, which takes long to import."""
+    from sklearn.ensemble import RandomForestRegressor
+
+    return RandomForestRegressor
+
+
+@pytest.fixture(scope="module")
+def grown(regressor):
     """A forest of scikit-learn's and the features it was fitted to."""
     rng = np.random.default_rng(0)
     features = rng.integers(0, 9, (300, 5)).astype(np.float32)
     features[:, 3] = rng.normal(size=300)
     target = features[:, 0] + rng.normal(size=300)
-    return RandomForestRegressor(7, random_state=1).fit(features, target), features
+    return regressor(7, random_state=1).fit(features, target), features
 
 
 def test_the_arrays_predict_what_scikit_learn_predicts(grown):
@@ -40,8 +45,8 @@ def test_the_arrays_predict_what_scikit_learn_predicts(grown):
     assert trees.problem(1).startswith("feature")
 
 
-def test_a_tree_that_is_one_leaf_predicts_its_value():
-    forest = RandomForestRegressor(2, max_depth=1, random_state=1)
+def test_a_tree_that_is_one_leaf_predicts_its_value(regressor):
+    forest = regressor(2, max_depth=1, random_state=1)
     trees = Trees.of(forest.fit(np.zeros((4, 2)), np.full(4, 2.5)).estimators_)
     assert trees.predict(np.ones((3, 2), np.float32)).tolist() == [2.5, 2.5, 2.5]
 
@@ -77,16 +82,10 @@ def features_of(trace, finished=()):
 
 def test_features_are_what_is_known_at_submission():
     trace = gs.Trace.from_columns(
-        [0, 3600, 7200, 93_600],
-        [10, 40, 90, 1],
-        [8, 8, 8, 4],
-        user=["a", "a", "b", "a"],
-        group=["g"] * 4,
-        queue=["q", "q", "r", "q"],
-        gpu_types=["", "V100", "", "V100"],
-        estimate_s=[np.nan, np.nan, np.nan, 99],
-        epoch=datetime(2024, 5, 1, 9, 30),
-    )
+        [0, 3600, 7200, 93_600], [10, 40, 90, 1], [8, 8, 8, 4], user=["a", "a", "b", "a"],
+        group=["g"] * 4, queue=["q", "q", "r", "q"], gpu_types=["", "V100", "", "V100"],
+        estimate_s=[np.nan, np.nan, np.nan, 99], epoch=datetime(2024, 5, 1, 9, 30),
+    )  # fmt: skip
     found = features_of(trace, [1, 0, 2])
     expected = {
         "user": 0, "group": 0, "queue": 0, "gpu_types": 0, "model": -1, "log2_gpus": 2,

@@ -1,7 +1,5 @@
 """Saved predictors: complete, checked when read, and never trusted."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import zipfile
@@ -20,13 +18,9 @@ from tests.learners import learner
 from tests.unit.prediction.predicting import recurring
 
 LEARNERS = (
-    "forest:trees=3",
-    "forest:target=mean,trees=3",
-    "forest:target=log,trees=3",
-    "group-mean",
-    "last-value",
-    "quantile:q=0.9",
-)
+    "forest:trees=3", "forest:target=mean,trees=3", "forest:target=log,trees=3", "group-mean",
+    "last-value", "quantile:q=0.9",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """Predictors by name, what they predict, how a run asks them, how good they were."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 
@@ -157,12 +155,9 @@ def test_the_quantile_is_that_of_the_last_jobs_of_the_kind():
 
 def test_jobs_without_a_group_are_of_one_kind_by_user_queue_and_width():
     trace = gs.Trace.from_columns(
-        [0, 1000, 2000, 3000],
-        [10, 20, 30, 40],
-        [1, 2, 1, 2],
-        user=["a"] * 4,
+        [0, 1000, 2000, 3000], [10, 20, 30, 40], [1, 2, 1, 2], user=["a"] * 4,
         queue=["q", "q", "q", "r"],
-    )
+    )  # fmt: skip
     # The last one is of a new kind; a's jobs took 20 on average.
     assert seconds_by("group-mean", trace) == [HOUR, 10, 10, 20]
 

@@ -1,7 +1,5 @@
 """Published cases, and short ways to replay small ones, in the readable engine."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -62,25 +60,18 @@ def replayed(case: dict[str, Any]) -> Outcome:
     """Replay a case of the file; its placement, lowest server first, is ``first-fit``."""
     outages = [
         Outage(
-            row["server"],
-            row["start_s"] * SECOND,
-            ticks(row["end_s"]),
-            row["kind"],
+            row["server"], row["start_s"] * SECOND, ticks(row["end_s"]), row["kind"],
             row.get("known_s", 0) * SECOND if row["kind"] == "maint" else None,
         )
         for row in case.get("outages", [])
-    ]
+    ]  # fmt: skip
     servers = [(server["gpus"], "gpu") for server in case["servers"]]
     arrays = case.get("arrays", {})
     return replay(
-        [job_of(row, list(arrays)) for row in case["jobs"]],
-        servers,
-        case["policy"],
-        "first-fit",
-        outages=outages,
-        array_limits=list(arrays.values()),
+        [job_of(row, list(arrays)) for row in case["jobs"]], servers, case["policy"], "first-fit",
+        outages=outages, array_limits=list(arrays.values()),
         kill_invalid_depend=case.get("kill_invalid_depend", False),
-    )
+    )  # fmt: skip
 
 
 def check_published(name: str) -> None:
@@ -124,15 +115,9 @@ def run(
     """Replay in ticks; times of parameters are in ticks, too."""
     params = {k: v / SECOND if k.endswith("_s") else v for k, v in params.items()}
     return replay(
-        jobs,
-        [(gpus, "gpu") for gpus in servers],
-        policy,
-        "first-fit",
-        policy_params=params,
-        outages=outages,
-        array_limits=arrays,
-        kill_invalid_depend=kill,
-    )
+        jobs, [(gpus, "gpu") for gpus in servers], policy, "first-fit", policy_params=params,
+        outages=outages, array_limits=arrays, kill_invalid_depend=kill,
+    )  # fmt: skip
 
 
 def runs(outcome: Outcome, job: int) -> list[list[float]]:

@@ -1,7 +1,5 @@
 """Rings on shared links, worked out by hand: what the readable engine means by each rule."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -32,16 +30,10 @@ def run(
     **options: Any,
 ) -> Outcome:
     return replay(
-        [Job(*column, profile=MODEL) for column in columns],
-        [(gpus, "gpu") for gpus in servers],
-        policy,
-        placement,
-        speed="ring",
-        contention=contention,
-        speed_params=PLAIN,
-        network=network or equal_links(len(servers)),
-        **options,
-    )
+        [Job(*column, profile=MODEL) for column in columns], [(gpus, "gpu") for gpus in servers],
+        policy, placement, speed="ring", contention=contention, speed_params=PLAIN,
+        network=network or equal_links(len(servers)), **options,
+    )  # fmt: skip
 
 
 def test_a_ring_speeds_up_when_the_other_one_on_its_links_ends():
@@ -111,15 +103,9 @@ def test_a_job_without_work_left_runs_for_one_more_tick_if_it_is_disturbed():
 
     def finish_us(policy: str, columns: list[tuple[int, int, int]], gpus: int) -> list[int]:
         return replay(
-            [Job(*column, profile=model) for column in columns],
-            [(gpus, "gpu")] * 2,
-            policy,
-            "spread",
-            speed="ring",
-            contention="shared",
-            speed_params=PLAIN,
-            network=equal_links(2),
-        ).finish_us
+            [Job(*column, profile=model) for column in columns], [(gpus, "gpu")] * 2, policy,
+            "spread", speed="ring", contention="shared", speed_params=PLAIN, network=equal_links(2),
+        ).finish_us  # fmt: skip
 
     pair = [(0, 11, 2), (0, 900, 2)]
     assert finish_us("fifo", pair, 2)[0] == 16
@@ -205,14 +191,9 @@ def test_a_gang_goes_as_slow_as_its_slowest_gpus_and_its_service_is_meant_for_th
         Job(40, 8, 1, profile=model, allowed=frozenset("A")),
     ]
     outcome = replay(
-        jobs,
-        [(1, "A"), (1, "B")],
-        "fifo",
-        "first-fit",
-        speed="ring",
-        speed_params=PLAIN,
+        jobs, [(1, "A"), (1, "B")], "fifo", "first-fit", speed="ring", speed_params=PLAIN,
         network=equal_links(2),
-    )
+    )  # fmt: skip
     assert outcome.finish_us == [14, 36, 28, 48]
 
 
@@ -226,14 +207,9 @@ def test_the_least_iteration_time_is_that_of_the_fewest_servers():
     # 4.5 + 3 * 0.9 instead of 4.5 + 2 * 0.9 s, which is 8 / 7.
     for overhead_s, finish in ((0.0, 15), (0.9, 18)):
         outcome = replay(
-            [Job(0, 15, 4, profile=MODEL)],
-            [(2, "gpu")] * 3,
-            "fifo",
-            "spread",
-            speed="ring",
-            speed_params=PLAIN | {"overhead_s": overhead_s},
-            network=equal_links(3),
-        )
+            [Job(0, 15, 4, profile=MODEL)], [(2, "gpu")] * 3, "fifo", "spread", speed="ring",
+            speed_params=PLAIN | {"overhead_s": overhead_s}, network=equal_links(3),
+        )  # fmt: skip
         assert (outcome.num_servers, outcome.finish_us) == ([3], [finish])
 
 

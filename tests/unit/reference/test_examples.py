@@ -1,7 +1,5 @@
 """Small schedules worked out by hand: what the readable engine means by each rule."""
 
-from __future__ import annotations
-
 from gpusched.reference import Job, Outcome, replay
 from gpusched.reference.placements import best_fit, consolidated_relaxed, spread, worst_fit
 from gpusched.reference.placements import consolidated as consolidated_strict

@@ -1,7 +1,5 @@
 """Jobs with a precedence, which goes before the keys of list-like policies; worked out by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from gpusched.reference import BY_DEADLINE, POLICIES, PREEMPTIVE, Job, Outage
@@ -104,12 +102,7 @@ def test_displaced_are_those_of_lower_classes():
 
 def test_the_first_of_the_queue_of_easy_is_the_first_by_precedence():
     # At 1 job 2 gets the reservation at 10. Job 1 would delay it; job 3 ends in time.
-    jobs = [
-        Job(0, 10, 3),
-        Job(1, 12, 1, precedence=1),
-        Job(1, 5, 4),
-        Job(1, 9, 1, precedence=2),
-    ]
+    jobs = [Job(0, 10, 3), Job(1, 12, 1, precedence=1), Job(1, 5, 4), Job(1, 9, 1, precedence=2)]
     assert starts(jobs, [4], "easy") == [0, 15, 10, 1]
     # By submission job 1 starts, as the first, and delays job 2.
     plain = [replace(job, precedence=0) for job in jobs]

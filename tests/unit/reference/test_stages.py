@@ -1,7 +1,5 @@
 """Staged jobs worked out by hand: what the readable engine means by each rule, and its laws."""
 
-from __future__ import annotations
-
 import itertools
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """What a chart is drawn from."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

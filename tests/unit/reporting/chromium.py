@@ -1,7 +1,5 @@
 """A headless Chromium that is driven through a pipe, to see pages as their readers do."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

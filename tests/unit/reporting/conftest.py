@@ -1,7 +1,5 @@
 """The comparison that the tests of the report look at."""
 
-from __future__ import annotations
-
 import pytest
 
 import gpusched as gs

@@ -1,7 +1,5 @@
 """The runs of a study as a frame, made up: policies of which the ratios are known."""
 
-from __future__ import annotations
-
 import math
 
 import polars as pl

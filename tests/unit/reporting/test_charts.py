@@ -1,8 +1,7 @@
 """What the pictures show: points of the curves, extremes, means, bars and readable axes."""
 
-from __future__ import annotations
-
 import inspect
+import itertools
 import re
 import struct
 import sys
@@ -20,6 +19,7 @@ from gpusched.reporting.charts.timeline import MOST_BARS, runs_of_bits
 from gpusched.reporting.drawing import palette
 from gpusched.reporting.drawing.style import DURATION, config, duration_scale
 from gpusched.studies.comparison import Comparison, compare
+from tests.each import each
 from tests.unit.reporting.chart_rows import rows_of_chart
 
 LABELS = ["fifo", "srtf †", "2d-las:preset=lucid ≈"]
@@ -279,7 +279,7 @@ def test_a_window_has_a_begin_an_end_or_both(two_servers, window, ends):
     assert ends_of(gs.plot.gantt(two_servers, **window)) == ends
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         ({"window_s": (5, 5)}, "window_s: must be two increasing times in seconds"),
@@ -390,13 +390,10 @@ def test_an_axis_of_one_time_has_room_around_it():
     assert low < 60 < high
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
+@each(("seconds", "text"), [
         (0.05, "50 ms"), (1, "1 s"), (10, "10 s"), (60, "1 min"), (3_600, "1 h"), (25_560, "7.1 h"),
         (86_400, "1 d"), (86_400_000, "1,000 d"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_times_are_written_as_people_write_them(seconds, text):
     vl_convert = pytest.importorskip("vl_convert")
     spec = {
@@ -448,10 +445,17 @@ def test_a_picture_is_a_file_and_names_are_no_markup(name, comparison, tmp_path)
 PIXELS = struct.Struct(">II")
 
 
-@pytest.mark.parametrize(("width", "points"), [("column", 238), ("text", 504.6), (120, 340)])
-@pytest.mark.parametrize("name", ["jct_cdf", "queue", "wait_by_user", "gantt"])
-def test_files_have_the_width_that_was_asked_for(name, width, points, comparison, tmp_path):
+WIDTHS = {"column": 238, "text": 504.6, 120: 340}
+FILED = itertools.product(["jct_cdf", "queue", "wait_by_user", "gantt"], WIDTHS)
+
+
+@pytest.mark.parametrize(
+    ("name", "width"),
+    [pytest.param(*one, marks=pytest.mark.long if at % 4 else ()) for at, one in enumerate(FILED)],
+)
+def test_files_have_the_width_that_was_asked_for(name, width, comparison, tmp_path):
     pytest.importorskip("vl_convert")
+    points = WIDTHS[width]
     chart = getattr(gs.plot, name)(comparison)
     for ending in ("svg", "pdf", "png"):
         gs.plot.save(chart, tmp_path / f"a.{ending}", width)

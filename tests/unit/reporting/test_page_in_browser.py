@@ -1,7 +1,5 @@
 """The report as its readers see it: on a phone, on a tablet, on a screen, by day and by night."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

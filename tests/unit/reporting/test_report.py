@@ -1,7 +1,5 @@
 """The report: complete, self-contained, safe, not too large; its headline, tables and marks."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

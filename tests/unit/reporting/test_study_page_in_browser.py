@@ -1,7 +1,5 @@
 """The pages of studies as their readers see them, and what their filters do."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The pictures of studies show what the runs and their statistics say, or are refused by name."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 from typing import Any

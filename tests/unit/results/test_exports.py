@@ -1,7 +1,5 @@
 """Schedules in the formats of other tools."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections import defaultdict

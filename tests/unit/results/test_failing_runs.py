@@ -1,7 +1,5 @@
 """What comes out of runs with outages, time limits and checkpoints, by hand."""
 
-from __future__ import annotations
-
 import csv
 import math
 import pickle

@@ -1,7 +1,5 @@
 """The metrics, by hand and as a person reads them; jobs broken down, deadlines, admission."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from dataclasses import replace
@@ -354,7 +352,7 @@ def rows(frame: pl.DataFrame, *columns: str) -> list[tuple[object, ...]]:
     return frame.select(*columns).rows()
 
 
-@pytest.mark.parametrize(
+@each(
     ("by", "groups"),
     [
         # Widths stand in their order, users and types by their GPU hours.
@@ -491,13 +489,9 @@ PROFILE = gs.model.JobProfile(
 def jobs(num_jobs: int = 4, **columns: object) -> gs.Trace:
     """Gangs of two on the hour, ten minutes each on V100."""
     return gs.Trace.from_columns(
-        submit_s=[0] * num_jobs,
-        service_s=[600] * num_jobs,
-        gpus=[2] * num_jobs,
-        profiles=[PROFILE],
-        profile=[0] * num_jobs,
-        **columns,
-    )
+        submit_s=[0] * num_jobs, service_s=[600] * num_jobs, gpus=[2] * num_jobs,
+        profiles=[PROFILE], profile=[0] * num_jobs, **columns,
+    )  # fmt: skip
 
 
 class Widen(gs.Scheduler):

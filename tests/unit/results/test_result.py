@@ -1,7 +1,5 @@
 """The result as a user meets it."""
 
-from __future__ import annotations
-
 import math
 import sys
 from dataclasses import replace
@@ -24,6 +22,7 @@ from gpusched.schedules.schedule import (
     digest_of,
     whole_intervals,
 )
+from tests.each import each
 from tests.unit.small_runs import SECOND, job, simulated
 
 
@@ -32,16 +31,12 @@ def result():
     """Four GPUs: job b runs 2-3 and, its restart of 2 s paid, 5-11; c runs 3-5; a does not fit."""
     jobs = [job(1, 7, 5), job(2, 5, 4), job(3, 2, 2)]
     return simulated(
-        jobs,
-        [(2, "V100"), (2, "V100")],
-        "srtf",
-        policy_params={"cost_s": 2.0},
-        id=["a", "b", "c"],
+        jobs, [(2, "V100"), (2, "V100")], "srtf", policy_params={"cost_s": 2.0}, id=["a", "b", "c"],
         user=["ann", "bob", "ann"],
-    )
+    )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("column", "values"),
     [
         ("id", ["a", "b", "c"]),

@@ -1,7 +1,5 @@
 """Results as files: complete, checked when read, and never trusted."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import zipfile
@@ -38,47 +36,23 @@ def result():
         job(2, 1, 99, profile=PROFILE),
     ]
     made = simulated(
-        jobs,
-        [(3, "V100"), (2, "V100")],
-        "srtf",
-        "first-fit",
+        jobs, [(3, "V100"), (2, "V100")], "srtf", "first-fit",
         network=Network([1.0, 1.0], [10.0, 10.0], [0, 1], [1, None], [1.0, None]),
-        contention="shared",
-        contention_params={"scaling": 0.5},
-        id=["a", "b", "ç"],
-        user=["ann", "bob", "ann"],
-        queue=["q", "", "r"],
-        group=[1, 2, 1],
-        status=["ok", "ok", "failed"],
-        estimate_s=[1.0, float("nan"), 3.0],
-        predicted_s=[2.0, float("nan"), 1.5],
-        source_wait_s=[float("nan"), 0.0, 2.0],
-        gpu_share=[1, 1, 1],
-        cpu=[0, 0, 0],
-        memory_gib=[0, 0, 0],
-        deadline_s=[9.5, float("nan"), 2.5],
-        value=[1.0, 2.0, 0.5],
-        checkpoint_every_s=[9.0, float("nan"), 5.0],
-        max_requeues=[1, float("nan"), 0],
+        contention="shared", contention_params={"scaling": 0.5}, id=["a", "b", "ç"],
+        user=["ann", "bob", "ann"], queue=["q", "", "r"], group=[1, 2, 1],
+        status=["ok", "ok", "failed"], estimate_s=[1.0, float("nan"), 3.0],
+        predicted_s=[2.0, float("nan"), 1.5], source_wait_s=[float("nan"), 0.0, 2.0],
+        gpu_share=[1, 1, 1], cpu=[0, 0, 0], memory_gib=[0, 0, 0],
+        deadline_s=[9.5, float("nan"), 2.5], value=[1.0, 2.0, 0.5],
+        checkpoint_every_s=[9.0, float("nan"), 5.0], max_requeues=[1, float("nan"), 0],
         requeue_back=[0, 1, float("nan")],
-        min_gpus=[1, 2, 99],
-        max_gpus=[4, 8, float("nan")],
-        time_limit_s=[9.0, float("nan"), 5.0],
-        eligible_s=[float("nan"), 1.0, float("inf")],
-        cancel_at_s=[float("nan"), 99.0, 99.0],
-        array=["m", "", "m"],
-        array_limit=[2, float("nan"), 2],
-        priority=[1.0, -2.5, 0.0],
-        nice=[0.0, 10.0, -10.0],
-        gpus_per_node=[0, 0, 33],
-        partition=["p", "", "q"],
-        account=["x", "x", ""],
-        qos=[1, 1, 2],
-        dependency=["", "afterok:z", ""],
-        ran_on=["V100", "", "V100"],
-        epoch=datetime(2020, 1, 2, tzinfo=UTC),
-        graphs=GRAPHS,
-    )
+        min_gpus=[1, 2, 99], max_gpus=[4, 8, float("nan")], time_limit_s=[9.0, float("nan"), 5.0],
+        eligible_s=[float("nan"), 1.0, float("inf")], cancel_at_s=[float("nan"), 99.0, 99.0],
+        array=["m", "", "m"], array_limit=[2, float("nan"), 2], priority=[1.0, -2.5, 0.0],
+        nice=[0.0, 10.0, -10.0], gpus_per_node=[0, 0, 33], partition=["p", "", "q"],
+        account=["x", "x", ""], qos=[1, 1, 2], dependency=["", "afterok:z", ""],
+        ran_on=["V100", "", "V100"], epoch=datetime(2020, 1, 2, tzinfo=UTC), graphs=GRAPHS,
+    )  # fmt: skip
     trace = dataclasses.replace(
         made.trace,
         rejects=Rejects({"gpus must be positive": 2}, {"gpus must be positive": (3, 5)}),

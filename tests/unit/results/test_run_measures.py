@@ -1,7 +1,5 @@
 """The native pass over a run's columns is what the formulas say, array by array."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

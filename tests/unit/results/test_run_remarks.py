@@ -1,7 +1,5 @@
 """What a run has to say: in warnings, in results, of one job, and that it is its own."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import pickle
@@ -44,18 +42,12 @@ SAID = {
         },
         "conservative needs run-time estimates, but 1 job has no estimate",
     ),
-    "throughputs": (
-        {"policy": "gavel", "cluster": TYPED},
-        "gavel decides by throughputs, and the speed of the run has none",
-    ),
-    "rejects": (
-        {"trace": gs.Trace.from_columns([0, 1], [5, 5], [1, 99])},
-        "1 job rejected: needs more GPUs than the cluster has",
-    ),
-    "nothing but rejects": (
-        {"trace": gs.Trace.from_columns([0, 1], [5, 5], [98, 99])},
-        "2 jobs rejected: needs more GPUs than the cluster has",
-    ),
+    "throughputs": ({"policy": "gavel", "cluster": TYPED},
+                    "gavel decides by throughputs, and the speed of the run has none"),
+    "rejects": ({"trace": gs.Trace.from_columns([0, 1], [5, 5], [1, 99])},
+                "1 job rejected: needs more GPUs than the cluster has"),
+    "nothing but rejects": ({"trace": gs.Trace.from_columns([0, 1], [5, 5], [98, 99])},
+                            "2 jobs rejected: needs more GPUs than the cluster has"),
     "idle": ({"policy": Idle()}, "3 jobs wait forever"),
     "unfinished": ({"policy": Idle()}, "3 jobs unfinished"),
 }  # fmt: skip
@@ -197,12 +189,9 @@ def test_where_no_job_may_choose_between_types_nothing_is_taken_for_granted(type
 
 TWO_GPUS = gs.Cluster.uniform(1, 2)
 TRACE = gs.Trace.from_columns(
-    submit_s=[0, 1, 2],
-    service_s=[100, 50, 9],
-    gpus=[2, 2, 2],
-    deadline_s=[200, 60, 1000],
+    submit_s=[0, 1, 2], service_s=[100, 50, 9], gpus=[2, 2, 2], deadline_s=[200, 60, 1000],
     restart_s=[5, 5, 5],
-)
+)  # fmt: skip
 DATED = dataclasses.replace(TRACE, epoch=datetime(2020, 1, 1))
 
 

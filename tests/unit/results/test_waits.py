@@ -1,7 +1,5 @@
 """Who held a job's GPUs while it waited: by hand, and against counting every second."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -123,14 +121,7 @@ def test_jobs_that_share_gpus_are_told_no_more_than_the_log_tells():
 
 @each(
     ("share", "text"),
-    [
-        (0, "0.0%"),
-        (0.0009, "<0.1%"),
-        (0.001, "0.1%"),
-        (0.05, "5.0%"),
-        (0.1, "10%"),
-        (1, "100%"),
-    ],
+    [(0, "0.0%"), (0.0009, "<0.1%"), (0.001, "0.1%"), (0.05, "5.0%"), (0.1, "10%"), (1, "100%")],
 )
 def test_a_small_share_has_a_decimal(share, text):
     assert _percent(share) == text

@@ -1,7 +1,5 @@
 """Rings on links, against counting by hand and instant by instant."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

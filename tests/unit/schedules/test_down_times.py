@@ -1,7 +1,5 @@
 """When GPUs are down, and how intervals end: against counting every second."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Held and cancelled jobs in the events and the series of a run, by hand."""
 
-from __future__ import annotations
-
 import pytest
 
 import gpusched as gs

@@ -1,7 +1,5 @@
 """The cluster over time, tables of its events and jobs, against counting by hand and the log."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The specification of a run: strict, the same after a round trip, and what the core reads."""
 
-from __future__ import annotations
-
 import dataclasses
 import gc
 import json

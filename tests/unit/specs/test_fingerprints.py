@@ -1,7 +1,5 @@
 """The fingerprint of a trace covers all that a run may read, by value."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import pickle
@@ -33,17 +31,10 @@ def full() -> gs.Trace:
     labels = {
         name: Labels(np.array([0, 1, 0, 1]), ("a", "b"))
         for name in (
-            "user",
-            "queue",
-            "group",
-            "partition",
-            "account",
-            "qos",
-            "dependency",
-            "array",
+            "user", "queue", "group", "partition", "account", "qos", "dependency", "array",
             "ran_on",
         )
-    }
+    }  # fmt: skip
     given: dict[str, Any] = {
         "submit_us": ones * 5,
         "service_us": ones * 7,
@@ -260,7 +251,7 @@ def test_measured_profiles_have_the_same_fingerprint_after_a_file(tmp_path):
     assert gs.load_result(tmp_path / "result.npz").spec == result.spec
 
 
-@pytest.mark.parametrize("policy", ["fifo-skip", "srtf", "easy", "2d-las"])
+@each("policy", ["fifo-skip", "srtf", "easy", "2d-las"])
 def test_how_types_are_numbered_decides_nothing(policy):
     cluster = gs.Cluster((gs.ServerGroup(2, 4, "A"), gs.ServerGroup(2, 4, "B")))
     rng = np.random.default_rng(3)

@@ -1,7 +1,5 @@
 """Places where tasks can run, each with two workers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -59,12 +57,9 @@ def ray_cluster() -> Iterator[None]:
         yield
         return
     ray.init(
-        address="local",
-        num_cpus=2,
-        include_dashboard=False,
-        log_to_driver=False,
+        address="local", num_cpus=2, include_dashboard=False, log_to_driver=False,
         logging_level="ERROR",
-    )
+    )  # fmt: skip
     try:
         yield
     finally:

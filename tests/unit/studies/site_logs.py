@@ -1,7 +1,5 @@
 """Logs of made-up sites: jobs that have starts of their own, by a policy that is known."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Small studies and searches for tests."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 import gpusched as gs

@@ -1,7 +1,5 @@
 """What the tests of this folder run, also in other processes."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """Runs compared: what a frame of runs becomes, what is said of it, and how its tables read."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -339,24 +337,18 @@ def test_means_of_different_jobs_are_said():
         (lambda runs: compare_runs(runs, "mean_jct"), "did you mean 'mean_jct_s'"),
         (lambda runs: compare_runs(runs, "mean_jct_s"), "differ in load: name it in by="),
         (lambda runs: compare_runs(runs, "policy", axis="load"), "'policy' is String"),
-        (
-            lambda runs: compare_runs(runs, "mean_jct_s", by=["load"], baseline="fif"),
-            "no run has policy 'fif'; did you mean 'fifo'",
-        ),
+        (lambda runs: compare_runs(runs, "mean_jct_s", by=["load"], baseline="fif"),
+         "no run has policy 'fif'; did you mean 'fifo'"),
         (lambda runs: compare_runs(runs, "mean_jct_s", by=["policy"]), "is the axis"),
         (lambda runs: compare_runs(runs.drop("seed"), "mean_jct_s"), "column 'seed' is missing"),
         (lambda runs: compare_runs(runs.clear(), "mean_jct_s"), "must not be empty"),
-        (
-            lambda runs: compare_runs(pl.concat([runs, runs]), "mean_jct_s", by=["load"]),
-            "no column distinguishes them",
-        ),
+        (lambda runs: compare_runs(pl.concat([runs, runs]), "mean_jct_s", by=["load"]),
+         "no column distinguishes them"),
         (lambda runs: compare_runs(runs, "mean_jct_s", better="less"), "'lower', 'higher'"),
-        (
-            lambda runs: compare_runs(runs, "mean_jct_s", by=["load"]).table("html"),
-            "must be one of markdown, latex, csv, json",
-        ),
+        (lambda runs: compare_runs(runs, "mean_jct_s", by=["load"]).table("html"),
+         "must be one of markdown, latex, csv, json"),
     ],
-)
+)  # fmt: skip
 def test_mistakes_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call(runs_of())

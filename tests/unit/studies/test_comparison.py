@@ -1,7 +1,5 @@
 """Several policies on one workload, and parts of their runs."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -26,6 +24,7 @@ from gpusched.studies import comparison as study
 from gpusched.studies import what_if as whatif_module
 from gpusched.studies.comparison import Comparison, Interrupted, compare
 from gpusched.studies.threaded_runs import in_threads
+from tests.each import each
 
 POLICIES = ["fifo", "sjf", "srtf", "2d-las", "easy"]
 
@@ -157,7 +156,7 @@ def test_objects_of_one_class_are_compared_if_they_differ(trace, cluster):
 SAME = Scaled(1)
 
 
-@pytest.mark.parametrize(
+@each(
     ("policies", "options", "error", "message"),
     [
         ([], {}, ValueError, "at least one"),
@@ -350,7 +349,7 @@ def test_every_policy_is_broken_down(swapped):
         assert own.equals(result.by("user"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "options", "message"),
     [
         (["srft"], {}, "policy: no result of 'srft'; did you mean 'srtf'"),

@@ -1,7 +1,5 @@
 """Tasks on threads, processes and given executors: what they make comes back, whatever happens."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -295,12 +293,9 @@ def test_a_task_that_cannot_travel_fails_and_no_other():
 
     with opened("processes:2") as backend:
         made = run_tasks(
-            tasks.doubled,
-            range(3),
-            backend=backend,
-            arguments=arguments,
+            tasks.doubled, range(3), backend=backend, arguments=arguments,
             on_failure=failed.__setitem__,
-        )
+        )  # fmt: skip
         assert dict(made) == {1: 2, 2: 4}
         assert list(failed) == [0]
         assert not list(
@@ -379,11 +374,8 @@ def started(tmp_path: Path, work: str) -> tuple[subprocess.Popen[str], set[int]]
     parent = subprocess.Popen(
         [sys.executable, str(script)],
         env={**os.environ, "PYTHONPATH": ":".join(["", *sys.path]), "TMPDIR": str(tmp_path)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
     assert parent.stdout is not None
     workers = set()
     for line in parent.stdout:
@@ -451,14 +443,9 @@ def test_a_script_without_a_guard_ends_in_one_error_that_says_so(tmp_path, scrip
     path = tmp_path / "parent.py"
     path.write_text(UNGUARDED[script])
     ended = subprocess.run(
-        [sys.executable, str(path)],
-        env={**os.environ, "PYTHONPATH": ":".join(["", *sys.path])},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+        [sys.executable, str(path)], env={**os.environ, "PYTHONPATH": ":".join(["", *sys.path])},
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
     assert ended.returncode == 1, ended
     assert "failed:" not in ended.stdout
     assert ended.stderr.count("BackendLost: ") == 1, ended.stderr

@@ -1,7 +1,5 @@
 """How near simulated base cases come to what happened, at sites whose policy is known."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import pickle

@@ -1,7 +1,5 @@
 """What the grade of a base case is made of: capacities, own starts, distances of waits, limits."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re
@@ -58,7 +56,7 @@ def test_what_is_the_same_gets_the_best_grade():
     assert set(PERFECT) == {measure.key for measure in MEASURES}
 
 
-@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.key)
+@each("measure", MEASURES)
 def test_every_measure_alone_can_bring_every_grade(measure):
     for letter, limit in zip(LETTERS, measure.limits, strict=False):
         assert graded(**{measure.key: limit}).letter == letter
@@ -85,7 +83,7 @@ def test_few_jobs_cannot_earn_a_good_grade(jobs, waited):
     assert graded(MIN_JOBS, MIN_WAITED).letter == "A"
 
 
-@pytest.mark.parametrize("key", [key for key in PERFECT if key != "mean_wait_factor"])
+@each("key", [key for key in PERFECT if key != "mean_wait_factor"])
 def test_the_distance_grows_with_each_part_and_stays_in_0_to_1(key):
     worst = {"rank_correlation": -1.0, "allocation_error": math.inf}.get(key, 1.0)
     assert distance_of(PERFECT | {key: worst}) == pytest.approx(0.25)
@@ -326,7 +324,7 @@ def test_waits_that_do_not_change_give_the_fewest_servers():
     assert nearest_capacity(lambda servers: 5.0, 1, 4.0) == 1
 
 
-@pytest.mark.parametrize(("nearest", "found"), [(100, 100), (90, 90), (71, 70), (0, 50)])
+@each(("nearest", "found"), [(100, 100), (90, 90), (71, 70), (0, 50)])
 def test_fewer_servers_are_tried_while_that_comes_nearer(nearest, found):
     asked: list[int] = []
 

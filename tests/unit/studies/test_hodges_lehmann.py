@@ -1,7 +1,5 @@
 """Estimate, interval and p agree with each other, with SciPy, a textbook and figures by hand."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import astuple, replace
 
@@ -9,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from bench.interval_coverage import SYNTHETIC, coverage, real_kinds, recommended, table
 from gpusched.studies import (
@@ -66,13 +63,17 @@ def test_an_estimate_is_that_of_the_cases(found, expected):
     assert astuple(found) == pytest.approx(expected, abs=6e-5, nan_ok=True)
 
 
-@pytest.mark.parametrize("columns", [(SRTF, SKIP), (LAS, SKIP), (SRTF, LAS), (AFTER, BEFORE)])
+@each("columns", [(SRTF, SKIP), (LAS, SKIP), (SRTF, LAS), (AFTER, BEFORE)])
 def test_p_is_that_of_scipy_where_there_are_no_ties(columns):
+    from scipy import stats
+
     logs = np.log(columns[0]) - np.log(columns[1])
     assert ratio(*columns).p == pytest.approx(stats.wilcoxon(logs, method="exact").pvalue)
 
 
 def test_p_of_many_values_is_that_of_scipy_s_normal_law():
+    from scipy import stats
+
     expected = stats.wilcoxon(np.log(MANY), method="asymptotic", correction=True)
     assert ratio(MANY, np.ones(60)).p == pytest.approx(expected.pvalue)
 
@@ -114,7 +115,7 @@ def test_the_order_of_the_seeds_and_the_unit_decide_nothing(pairs, random, unit)
     assert astuple(ratio(unit * x[order], unit * y[order])) == pytest.approx(astuple(ratio(x, y)))
 
 
-@pytest.mark.parametrize("num", range(6, 16))
+@each("num", range(6, 16))
 def test_seeds_that_all_agree_are_as_significant_as_so_many_can_be(num):
     values = np.arange(1.0, num + 1)
     assert signed_rank(values).p == 2 / 2**num
@@ -187,7 +188,13 @@ def test_texts_are_no_values():
 KINDS = {kind.name: kind for kind in (*SYNTHETIC, *real_kinds())}
 
 
-@pytest.mark.parametrize("name", sorted(KINDS))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long if at % 3 else ())
+        for at, name in enumerate(sorted(KINDS))
+    ],
+)
 def test_intervals_of_twelve_seeds_hold_the_truth_as_often_as_they_say(name):
     found = coverage(KINDS[name], 12, experiments=500, seed=2)
     # Three standard errors of 500 experiments; where many seeds are equal, intervals hold more.

@@ -1,7 +1,5 @@
 """Finished runs and what they made are kept, and taken by the next study that needs them."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 import threading

@@ -1,7 +1,5 @@
 """What a search is made of: its space, its windows, and what speaks against its best policy."""
 
-from __future__ import annotations
-
 import tomllib
 from typing import Any
 
@@ -83,28 +81,18 @@ def test_registered_limits_that_are_near_are_the_range():
         ({}, "missing required field `space`"),
         ([{"polcy": "fifo"}], "missing required field `policy` - at `\\$.space\\[0\\]`"),
         ([7], "expected a policy or a table, not 7 - at `\\$.space\\[0\\]`"),
-        (
-            ["sjf", {"policy": "2d-las", "promot": [1, 2]}],
-            "unknown parameter 'promot'.*promote.*\\$.space\\[1\\].promot`",
-        ),
-        (
-            {"policy": "2d-las", "promote": [1, -2]},
-            "promote is -2.*at `\\$.space\\[0\\].promote\\[1\\]`",
-        ),
-        (
-            {"policy": "2d-las", "promote": {"low": -1, "high": 2}},
-            "promote is -1.*at `\\$.space\\[0\\].promote.low`",
-        ),
+        (["sjf", {"policy": "2d-las", "promot": [1, 2]}],
+         "unknown parameter 'promot'.*promote.*\\$.space\\[1\\].promot`"),
+        ({"policy": "2d-las", "promote": [1, -2]},
+         "promote is -2.*at `\\$.space\\[0\\].promote\\[1\\]`"),
+        ({"policy": "2d-las", "promote": {"low": -1, "high": 2}},
+         "promote is -1.*at `\\$.space\\[0\\].promote.low`"),
         ({"policy": "2d-las", "promote": {"low": 1, "hihg": 2}}, "unknown field `hihg`.*promote`"),
         ({"policy": "2d-las", "promote": {"low": 2, "high": 1}}, "low: 2 must be below high, 1"),
-        (
-            {"policy": "2d-las", "promote": {"low": 0, "high": 1, "log": True}},
-            "low: 0 must be positive with log",
-        ),
-        (
-            {"policy": "2d-las", "promote": {"low": 1, "high": 2, "log": True, "step": 0.5}},
-            "step: cannot be combined with log",
-        ),
+        ({"policy": "2d-las", "promote": {"low": 0, "high": 1, "log": True}},
+         "low: 0 must be positive with log"),
+        ({"policy": "2d-las", "promote": {"low": 1, "high": 2, "log": True, "step": 0.5}},
+         "step: cannot be combined with log"),
         ({"policy": "2d-las", "period_s": {"low": 0, "high": 1}}, "must be at least 0.001"),
         ({"policy": "matching", "focus": {"low": 0.5, "high": 3}}, "focus: expected an integer"),
         ({"policy": "2d-las", "scan": {"low": 0, "high": 1}}, "scan of 2d-las is unordered"),
@@ -113,18 +101,14 @@ def test_registered_limits_that_are_near_are_the_range():
         ({"policy": "2d-las", "tune": ["promote"]}, "promote of 2d-las needs a range"),
         ({"policy": "2d-las", "tune": ["limits"]}, "limits of 2d-las needs a range"),
         ({"policy": "2d-las", "tune": "scan"}, "Expected an array, not 'scan'"),
-        (
-            {"policy": "2d-las", "scan": ["skip", "strict"], "tune": ["scan"]},
-            "scan is given already - at `\\$.space\\[0\\].tune\\[0\\]`",
-        ),
-        (
-            {"policy": "2d-las:scan=skip", "scan": ["skip", "strict"]},
-            "scan has a value in '2d-las:scan=skip' already",
-        ),
+        ({"policy": "2d-las", "scan": ["skip", "strict"], "tune": ["scan"]},
+         "scan is given already - at `\\$.space\\[0\\].tune\\[0\\]`"),
+        ({"policy": "2d-las:scan=skip", "scan": ["skip", "strict"]},
+         "scan has a value in '2d-las:scan=skip' already"),
         (["fifo", "fifo"], "two are called 'fifo'.*\\$.space\\[1\\]`"),
         ({"policy": "fifo", "label": " "}, "must be a non-empty string"),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_is_named_with_its_path(space, message):
     with pytest.raises((ValueError, TypeError), match=message):
         PolicySpace.of(space)
@@ -262,21 +246,15 @@ def test_windows_and_numbers_of_jobs_are_cut_one_by_one(tmp_path):
     [
         ({"zip": [["traces", "seeds"]]}, [5], "all axes must be crossed to tune it - at `\\$.zip`"),
         ({"runs": [{"seed": 1}]}, [5], "all axes must be crossed to tune it - at `\\$.runs`"),
-        (
-            {"parameters": [{"option": "scan", "policy": "fifo", "values": ["skip"]}]},
-            [5],
-            "in the search space, not here - at `\\$.parameters\\[0\\]`",
-        ),
+        ({"parameters": [{"option": "scan", "policy": "fifo", "values": ["skip"]}]}, [5],
+         "in the search space, not here - at `\\$.parameters\\[0\\]`"),
         ({}, [2, 3], "held_out: seed 2 is of the search"),
         ({}, [3, 3], "held_out: seed 3 is listed twice"),
         ({}, [], "held_out: at least one is needed"),
-        (
-            {"traces": [{"trace": gs.generate("philly", 8, seed=3)}]},
-            [3, 4, 5, 6, 7],
-            "of its 8 jobs 4 would be searched and 4 be left for 5 held-out windows: too few",
-        ),
+        ({"traces": [{"trace": gs.generate("philly", 8, seed=3)}]}, [3, 4, 5, 6, 7],
+         "of its 8 jobs 4 would be searched and 4 be left for 5 held-out windows: too few"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_cut_is_said(changes, seeds, message):
     with pytest.raises(ValueError, match=message):
         windows_of(gs.Study.of(study(**changes)), SHARES, 0.5, seeds)

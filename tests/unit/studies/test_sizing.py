@@ -1,7 +1,5 @@
 """How many servers a workload needs: goals, searches, and all of it against trying every number."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math
@@ -273,7 +271,7 @@ def test_servers_without_room_for_the_widest_job_are_an_error():
         gs.size(gs.Trace.from_columns([0], [1], [9]), "p95_wait_s < 600", max_servers=1)
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error", "message"),
     [
         ({"goal": "p95 < 600"}, ValueError, "goal: unknown metric 'p95'"),

@@ -1,7 +1,5 @@
 """A study: read, expanded to runs that are named by all that decides them, dealt out in batches."""
 
-from __future__ import annotations
-
 import dataclasses
 import pickle
 import sys
@@ -173,34 +171,25 @@ TAU = {"option": "tau", "policy": "a-srpt"}
         ({"traces": [{"file": []}]}, r"file: at least one is needed.*\$.traces\[0\]"),
         ({"traces": [{**PHILLY, "sample": 1.5}]}, "sample: 1.5 must be positive and at most 1"),
         ({"traces": [{**PHILLY, "member": "a"}]}, "member: only for a file, not for generate"),
-        (
-            {"traces": [{"trace": a_trace(), "model": 1}]},
-            "model: only for generate, not for a",
-        ),
+        ({"traces": [{"trace": a_trace(), "model": 1}]}, "model: only for generate, not for a"),
         ({"traces": [{"trace": 3}]}, "trace: expected a Trace, not 3"),
         ({"clusters": [{"gpus": 8}]}, "servers, file or cluster: exactly one .* neither is given"),
-        (
-            {"clusters": [{"servers": 4, "gpus": 8, "file": "a.toml"}]},
-            "servers, file or cluster: exactly one is needed, servers and file are given",
-        ),
-        (
-            {"clusters": [{"servers": [{"count": 1, "gpus": 4}], "nic_gbps": 10.0}]},
-            "nic_gbps: only for a number of equal servers",
-        ),
+        ({"clusters": [{"servers": 4, "gpus": 8, "file": "a.toml"}]},
+         "servers, file or cluster: exactly one is needed, servers and file are given"),
+        ({"clusters": [{"servers": [{"count": 1, "gpus": 4}], "nic_gbps": 10.0}]},
+         "nic_gbps: only for a number of equal servers"),
         ({"clusters": [{"cluster": 3}]}, "cluster: expected a Cluster, not 3"),
         ({"parameters": [{**TAU, "values": []}]}, "values: at least one is needed"),
         ({"parameters": [{**TAU, "values": [1, 1]}]}, "values: one value is listed twice"),
-        (
-            {"policies": ["a-srpt"], "parameters": [{**TAU, "values": [1], "name": "seeds"}]},
-            r"'seeds' is the name of another axis - at `\$.parameters\[0\].name`",
-        ),
+        ({"policies": ["a-srpt"], "parameters": [{**TAU, "values": [1], "name": "seeds"}]},
+         r"'seeds' is the name of another axis - at `\$.parameters\[0\].name`"),
         ({"name": "n" * 300}, "name: 300 characters, must be at most"),
         ({"policies": [{"tau": 1.0}]}, r"policy: name missing in \{'tau': 1.0\}"),
         ({"policies": [{"policy": "fifo", "label": " "}]}, "label: ' ' must be a non-empty string"),
         ({"policies": [{"policy": 3, "tau": 1.0}]}, "options must go with a name, not with 3"),
         ({"policies": [gs.Order]}, r"; give an instance: Order\(\)"),
     ],
-)
+)  # fmt: skip
 def test_a_study_that_cannot_be_meant_is_refused(changes, message):
     with pytest.raises((ValueError, TypeError), match=message):
         expand(gs.Study.of(small(**changes)))
@@ -492,7 +481,7 @@ def test_batches_are_taken_as_they_are_due():
     assert len(list(left)) == 8 - 5  # two recipes of two batches, and the first that is of neither
 
 
-@pytest.mark.parametrize(
+@each(
     ("warm_up", "seconds"),
     [("10%", 1.0), ("50%", 5.0), ("0%", 0.0), ("1m", 60.0), (2.5, 2.5), ("41%", 5.0), ("99%", 9.0)],
 )
@@ -500,7 +489,7 @@ def test_a_warm_up_is_a_part_of_the_jobs_or_a_time(warm_up, seconds):
     assert warm_up_time(warm_up, np.arange(10.0)) == seconds
 
 
-@pytest.mark.parametrize(
+@each(
     "wrong",
     [
         {"warm_up": "100%"},

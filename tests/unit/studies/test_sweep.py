@@ -1,7 +1,5 @@
 """gs.sweep: every run a row, the same wherever it runs, and nothing twice."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import random

@@ -1,7 +1,5 @@
 """A search from end to end."""
 
-from __future__ import annotations
-
 import re
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What changes to a base case would do, and how they are read."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import pickle
@@ -12,14 +10,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.studies.what_if import (
-    LOST,
-    MEASURES,
-    Change,
-    Scenario,
-    can_join,
-    parse_changes,
-)
+from gpusched.studies.what_if import LOST, MEASURES, Change, Scenario, can_join, parse_changes
 from gpusched.traces.outages import drawn_for
 from tests.each import each
 from tests.unit.studies.site_logs import SITE, jobs, logged
@@ -313,7 +304,7 @@ def test_changes_are_read_from_texts_and_mappings():
     assert parse_changes({"policy": "2d-las:preset=lucid", "servers": "+4"}) == read[:2]
 
 
-@pytest.mark.parametrize(
+@each(
     ("texts", "joins"),
     [
         (["policy=sjf", "servers=+1"], True),
@@ -326,7 +317,7 @@ def test_changes_of_one_thing_cannot_be_made_together(texts, joins):
     assert can_join(parse_changes(texts)) == joins
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "servers", "gpus"),
     [
         ("servers=9", 9, 8),
@@ -394,7 +385,7 @@ def test_malformed_changes_are_refused(changes, error, message):
         parse_changes(changes)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("servers=many", "change servers=many: must be a number or a difference"),

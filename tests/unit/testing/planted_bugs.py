@@ -1,7 +1,5 @@
 """Policies and placements with a mistake each, of the kinds that people make."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import gpusched as gs

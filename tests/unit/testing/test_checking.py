@@ -1,7 +1,5 @@
 """What check_policy and its like draw, take and refuse."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from functools import partial
@@ -77,12 +75,7 @@ def test_an_object_is_left_as_it_was():
     ("policy", "options", "error", "message"),
     [
         ("fifo", {"declares": ["work-conserve"]}, ValueError, "unknown claim 'work-conserve'; did"),
-        (
-            "fifo",
-            {"laws": ["capacities"]},
-            ValueError,
-            "unknown law 'capacities'; did you mean",
-        ),
+        ("fifo", {"laws": ["capacities"]}, ValueError, "unknown law 'capacities'; did you mean"),
         ("fifo", {"placement": "first"}, ValueError, "unknown placement 'first'"),
         ("fifo", {"speed": "fast"}, ValueError, "unknown speed 'fast'"),
         ("fifo", {"declares": "capacity"}, TypeError, "declares: expected a collection"),

@@ -1,7 +1,5 @@
 """Tests that hold many cases tell which fail, try all, and skip where all do."""
 
-from __future__ import annotations
-
 import inspect
 
 import pytest

@@ -1,7 +1,5 @@
 """Each law of a run names what is wrong: of a schedule that was forged, and of runs that differ."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from functools import cached_property
@@ -22,6 +20,7 @@ from gpusched.schedules.schedule import (
     StoredSchedule,
 )
 from gpusched.testing.cases import Case, Subject
+from tests.each import each
 from tests.unit.testing import planted_bugs
 
 S = 1_000_000
@@ -80,15 +79,9 @@ def case_of(
 ) -> Case:
     made = type("Made", (Forged,), forged)
     return made(
-        trace,
-        CLUSTER,
-        Subject.of("policy", policy),
-        Subject.of("placement", placement),
-        SpeedChoice("fixed"),
-        role=role,
-        claims=frozenset(claims),
-        outages=outages,
-    )
+        trace, CLUSTER, Subject.of("policy", policy), Subject.of("placement", placement),
+        SpeedChoice("fixed"), role=role, claims=frozenset(claims), outages=outages,
+    )  # fmt: skip
 
 
 def fault_of(law: str, case: Case) -> str | None:
@@ -152,52 +145,29 @@ FORGED: list[tuple[str, Callable[[Any], None], str]] = [
     ("real-gpus", row("server", 0, 2), "no such server: job 0 on server 2"),
     ("whole-gangs", row("mask", 0, 1), "job not whole: job 0 holds 1 of 2 GPUs from 0 us"),
     ("allowed-types", row("server", 0, 1), "GPU type not allowed: job 0 on B of server 1"),
-    (
-        "after-submit",
-        both(figure("start_us", 2, 0), row("start_us", 2, 0)),
-        "start before submit: job 2 runs from 0 us, submitted at 1000000 us",
-    ),
-    (
-        "full-service",
-        both(figure("held_us", 1, 19 * S), row("end_us", 1, 19 * S)),
-        "work lost: job 1 did 19000000 us of 20000000 us without restarts",
-    ),
-    (
-        "full-service",
-        both(figure("held_us", 1, 21 * S), row("end_us", 1, 21 * S)),
-        "work invented: job 1 did 21000000 us of 20000000 us without restarts",
-    ),
-    (
-        "ends",
-        status(3, UNFINISHED),
-        "job never ends: job 3 is neither finished nor rejected, nor was it cancelled",
-    ),
+    ("after-submit", both(figure("start_us", 2, 0), row("start_us", 2, 0)),
+     "start before submit: job 2 runs from 0 us, submitted at 1000000 us"),
+    ("full-service", both(figure("held_us", 1, 19 * S), row("end_us", 1, 19 * S)),
+     "work lost: job 1 did 19000000 us of 20000000 us without restarts"),
+    ("full-service", both(figure("held_us", 1, 21 * S), row("end_us", 1, 21 * S)),
+     "work invented: job 1 did 21000000 us of 20000000 us without restarts"),
+    ("ends", status(3, UNFINISHED),
+     "job never ends: job 3 is neither finished nor rejected, nor was it cancelled"),
     ("reasons", status(3, REJECTED, 2), "rejected job runs: job 3 is in the log"),
     ("reasons", status(3, FINISHED, 2), "wrong reason: job 3 is not rejected"),
     ("fits-one-server", status(3, REJECTED, 3), "job 3 of 1 GPUs is rejected"),
     ("keeps-gpus", figure("preemptions", 1, 2), "job 1 is preempted, 2 times"),
     ("keeps-gpus", split, "non-preemptive policy preempts: job 1 has 2 intervals under fifo"),
-    (
-        "accounts",
-        figure("held_us", 1, 19 * S),
-        "wrong held_us: job 1: 19000000, the log has 20000000",
-    ),
-    (
-        "accounts",
-        figure("finish_us", 1, 3 * S),
-        "wrong finish_us: job 1: 3000000, the log has 20000000",
-    ),
-    (
-        "steady-service",
-        figure("held_us", 1, S),
-        "job 1 holds GPUs for 1000000 us; its service is 20000000",
-    ),
-]
+    ("accounts", figure("held_us", 1, 19 * S),
+     "wrong held_us: job 1: 19000000, the log has 20000000"),
+    ("accounts", figure("finish_us", 1, 3 * S),
+     "wrong finish_us: job 1: 3000000, the log has 20000000"),
+    ("steady-service", figure("held_us", 1, S),
+     "job 1 holds GPUs for 1000000 us; its service is 20000000"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("law", "forge", "fault"), FORGED, ids=[f"{law}-{at}" for at, (law, *_) in enumerate(FORGED)]
-)
+@each(("law", "forge", "fault"), FORGED)
 def test_a_schedule_that_was_forged_breaks_the_law(law, forge, fault):
     role = "speed" if law == "steady-service" else "policy"
     assert fault_of(law, case_of(role=role)) is None
@@ -209,34 +179,25 @@ OUTAGE = gs.Outages.from_columns([1], [5], [8])
 LIMITED = TRACE.with_columns(time_limit_s=[10, 40, 20, 20])
 
 
-@pytest.mark.parametrize(
+@each(
     ("law", "forge", "fault"),
     [
-        (
-            "closed-servers",
-            row("start_us", 2, 7 * S),
-            "start on a closed server: job 1 from 7000000 us on server 1",
-        ),
-        (
-            "failures",
-            row("end_us", 1, 6 * S),
-            "runs through a failure: job 1 until 6000000 us on server 1, down from 5000000 us",
-        ),
+        ("closed-servers", row("start_us", 2, 7 * S),
+         "start on a closed server: job 1 from 7000000 us on server 1"),
+        ("failures", row("end_us", 1, 6 * S),
+         "runs through a failure: job 1 until 6000000 us on server 1, down from 5000000 us"),
         (
             "requeues",
             status(1, FAILED),
             "wrong requeue: job 1 fails after 1 failures of its servers, its max_requeues is not "
             "given",
         ),
-        (
-            "limits",
-            row("end_us", 0, 11 * S),
-            "runs beyond its limit: job 0 from 0 us for 11000000 us, its limit is 10000000 us",
-        ),
+        ("limits", row("end_us", 0, 11 * S),
+         "runs beyond its limit: job 0 from 0 us for 11000000 us, its limit is 10000000 us"),
         ("limits", status(0, UNFINISHED), "not killed at its limit: job 0 at 10000000 us"),
         ("accounts", figure("lost_us", 1, 0), "wrong lost_us: job 1: 0, the log has 5000000"),
     ],
-)
+)  # fmt: skip
 def test_a_forged_schedule_with_failures_and_limits_breaks_the_law(law, forge, fault):
     assert fault_of(law, case_of(trace=LIMITED, outages=OUTAGE)) is None
     assert fault_of(law, case_of(trace=LIMITED, outages=OUTAGE, forge=forge)) == fault
@@ -244,19 +205,14 @@ def test_a_forged_schedule_with_failures_and_limits_breaks_the_law(law, forge, f
 
 # Job 1 is cancelled at 15 s, job 2 waits for job 0, and job 3 is never in the queue.
 HELD = gs.Trace.from_columns(
-    submit_s=[0, 0, 1, 2],
-    service_s=[10, 20, 5, 5],
-    gpus=[1, 1, 1, 1],
-    id=["a", "b", "c", "d"],
+    submit_s=[0, 0, 1, 2], service_s=[10, 20, 5, 5], gpus=[1, 1, 1, 1], id=["a", "b", "c", "d"],
     dependency=["", "", "afterok:a,after:b+0.1", "afternotok:a?afternotok:c"],
-    cancel_at_s=[float("nan"), 15, float("nan"), float("nan")],
-    user=["ann", "ann", "bob", "bob"],
-    array=["x", "", "x", ""],
-    array_limit=[1, float("nan"), 1, float("nan")],
-)
+    cancel_at_s=[float("nan"), 15, float("nan"), float("nan")], user=["ann", "ann", "bob", "bob"],
+    array=["x", "", "x", ""], array_limit=[1, float("nan"), 1, float("nan")],
+)  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("law", "forge", "fault"),
     [
         (
@@ -265,11 +221,7 @@ HELD = gs.Trace.from_columns(
             "start before its dependencies are met: job 2 runs from 9000000 us, but that is at "
             "10000000 us",
         ),
-        (
-            "eligible",
-            figure("eligible_us", 3, -1),
-            "wrong eligible_us: job 3: -1, the log has -2",
-        ),
+        ("eligible", figure("eligible_us", 3, -1), "wrong eligible_us: job 3: -1, the log has -2"),
         (
             "cancellations",
             row("end_us", 1, 16 * S),
@@ -329,7 +281,7 @@ OTHERWISE: list[tuple[str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("law", "fault"), OTHERWISE, ids=[law for law, _ in OTHERWISE])
+@each(("law", "fault"), OTHERWISE)
 def test_a_run_that_is_not_the_run_breaks_the_law(law, fault):
     role = "speed" if law == "verified-rates" else "policy"
     assert fault_of(law, case_of(role=role)) is None
@@ -406,28 +358,20 @@ OPENED: list[tuple[str, type, str]] = [
     ("forks-apart", Tying, "the digest of the run differs after jobs were cancelled in forks"),
     ("sound-states", miscounting(num_free=4), "free and held GPUs do not add up to the cluster at"),
     ("sound-states", miscounting(num_waiting=9), "2 jobs have arrived at 0 s; 11 are known"),
-    (
-        "sound-states",
-        miscounting(waiting=np.array([0]), running=np.array([0])),
-        "a job both waits and runs at 0 s",
-    ),
-    (
-        "sound-states",
-        miscounting(free_gpus=np.array([1, 0])),
-        "free and held GPUs do not add up to the servers at 0 s",
-    ),
-]
+    ("sound-states", miscounting(waiting=np.array([0]), running=np.array([0])),
+     "a job both waits and runs at 0 s"),
+    ("sound-states", miscounting(free_gpus=np.array([1, 0])),
+     "free and held GPUs do not add up to the servers at 0 s"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("law", "opens", "fault"), OPENED, ids=[f"{law}-{at}" for at, (law, *_) in enumerate(OPENED)]
-)
+@each(("law", "opens", "fault"), OPENED)
 def test_an_open_run_that_is_not_sound_breaks_the_law(law, opens, fault):
     assert fault_of(law, case_of()) is None
     assert (fault_of(law, case_of(opens=opens)) or "").startswith(fault)
 
 
-@pytest.mark.parametrize(
+@each(
     ("law", "policy", "fault"),
     [
         ("key-lifetime", planted_bugs.SecretClock, 'but its lifetime is "fixed"'),
@@ -436,7 +380,6 @@ def test_an_open_run_that_is_not_sound_breaks_the_law(law, opens, fault):
         ("takes-over", planted_bugs.Forgetful, "is unfinished"),
         ("class-unchanged", planted_bugs.SharedMemory, "SharedMemory.served was {"),
     ],
-    ids=lambda given: given if isinstance(given, str) and " " not in given else None,
 )
 def test_a_mistake_of_a_policy_breaks_the_law(law, policy, fault):
     if law == "class-unchanged":

@@ -1,7 +1,5 @@
 """Mistakes that people make are found, each by the law that it breaks, in few workloads."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

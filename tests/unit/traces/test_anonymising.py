@@ -1,7 +1,5 @@
 """A trace that is sent tells of its jobs, and of nobody."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +7,7 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.traces.anonymising import NAMES
+from tests.each import each
 
 ROUND_S = 60
 job = st.tuples(st.integers(0, 500), st.integers(1, 500), st.integers(1, 4), st.sampled_from("abc"))
@@ -49,13 +48,10 @@ def test_every_column_of_names_is_hashed():
     assert len({frame[name][0] for name in NAMES}) == len(NAMES) - 1
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+@each("text", [
         "afterok:{0}:+5,singleton", "after:{0}+5:{1}", "afterany:{1}(unfulfilled)?afternotok:{0}",
         "singleton(failed)", "{0},{1}", "afterany:{2}", "beforeok:{1}", "{2}:{0}",
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_of_a_dependency_kinds_minutes_and_states_stay(text):
     ids = ("after-hours_7", "afterok", "singleton-8")
     trace = gs.Trace.from_columns(

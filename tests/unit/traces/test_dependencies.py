@@ -1,7 +1,5 @@
 """Dependencies in the grammar of Slurm, arrays with limits, and holds, as the core gets them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Which reader takes which file."""
 
-from __future__ import annotations
-
 import json
 import warnings
 
@@ -60,18 +58,12 @@ def test_a_named_format_is_not_second_guessed(tmp_path):
     ("name", "options", "message"),
     [
         ("a.csv", {"processors": "requested"}, "format 'csv' has no option 'processors'; known: c"),
-        (
-            "a.swf",
-            {"processor": "requested"},
-            r"no option 'processor'; did you mean 'processors'\?",
-        ),
-        (
-            "a.csv",
-            {"format": "itp", "columns": {"gpus": "gpus"}},
-            "'itp' has no option 'columns'; ",
-        ),
+        ("a.swf", {"processor": "requested"},
+         r"no option 'processor'; did you mean 'processors'\?"),
+        ("a.csv", {"format": "itp", "columns": {"gpus": "gpus"}},
+         "'itp' has no option 'columns'; "),
     ],
-)
+)  # fmt: skip
 def test_an_option_that_the_format_lacks_is_a_type_error(tmp_path, name, options, message):
     (tmp_path / "a.csv").write_text(CSV)
     (tmp_path / "a.swf").write_text("1 0 0 1 1 -1 -1 1 1 -1 1 1 1 1 1 1 -1 -1\n")
@@ -92,21 +84,15 @@ HEADLESS = "7|ann|2024-05-01T09:00:00|2024-05-01T09:00:10|gres/gpu=2,cpu=8\n"
     [
         (HEADLESS, r"a.txt, line 1: '7\|ann\|.* is not a header; run sacct without"),
         (f"7_1.batch{HEADLESS[1:]}", "is not a header"),
-        (
-            "  JobID    JobName  State \n------- ---------- -----\n",
-            "a.txt: this is sacct's human-readable output; run sacct --parsable2",
-        ),
-        (
-            " JOBID PARTITION     NAME  USER ST   TIME  NODES NODELIST(REASON)\n",
-            "a.txt: this is squeue's human-readable output; run squeue --json",
-        ),
-        (
-            "JobIDRaw|State|Start|Elapsed|AllocTRES\n7|FAILED|a|b|c\n",
-            r"line 1: column 'Submit' is missing; the header has JobIDRaw, .*--format=Submit",
-        ),
+        ("  JobID    JobName  State \n------- ---------- -----\n",
+         "a.txt: this is sacct's human-readable output; run sacct --parsable2"),
+        (" JOBID PARTITION     NAME  USER ST   TIME  NODES NODELIST(REASON)\n",
+         "a.txt: this is squeue's human-readable output; run squeue --json"),
+        ("JobIDRaw|State|Start|Elapsed|AllocTRES\n7|FAILED|a|b|c\n",
+         r"line 1: column 'Submit' is missing; the header has JobIDRaw, .*--format=Submit"),
         ('{"nodes": [{"name": "n1", "gres": "gpu:8"}]}', r"lists servers, .*gpusched.read_cluster"),
     ],
-)
+)  # fmt: skip
 def test_what_is_nearly_a_trace_is_told_what_it_lacks(tmp_path, text, message):
     (tmp_path / "a.txt").write_text(text)
     with pytest.raises(ValueError, match=message):

@@ -1,7 +1,5 @@
 """The zoo of graphs: what a model looks like on some GPUs, and how the jobs of a trace get one."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -140,8 +138,8 @@ def test_a_job_alone_on_the_cluster_runs_for_the_time_that_the_trace_says():
     np.testing.assert_allclose(held, trace.service_us, rtol=1e-6)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 0.8])
-@pytest.mark.parametrize("nic_gbps", [10, 100])
+@each("share", [0.0, 0.25, 0.5, 0.8])
+@each("nic_gbps", [10, 100])
 def test_the_share_of_heavy_jobs_is_the_one_asked_for(share, nic_gbps):
     cluster = CLUSTER.with_bandwidth(nic_gbps=nic_gbps)
     trace = trace_of()

@@ -1,7 +1,5 @@
 """Models that jobs are given from a file of throughputs."""
 
-from __future__ import annotations
-
 import pytest
 
 import gpusched as gs

@@ -1,7 +1,5 @@
 """Parts of traces, and several files as one: cuts, weeks drawn again, jobs that fit, one clock."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -89,7 +87,7 @@ def test_a_condition_in_sql_chooses_jobs(condition, rows):
     assert taken.source == f"columns; filtered by {condition}"
 
 
-@pytest.mark.parametrize("column", ["user", "queue", "group", "status"])
+@each("column", ["user", "queue", "group", "status"])
 def test_a_column_that_this_trace_does_not_have_is_named(column):
     bare = gs.Trace.from_columns([0, 1], [10, 20], [1, 8])
     with pytest.raises(ValueError, match=f"filter: unknown column '{column}'"):
@@ -129,7 +127,7 @@ def test_a_sample_is_about_that_part_and_the_same_again():
     assert len(whole.sample(1.0)) == len(whole)
 
 
-@pytest.mark.parametrize("fraction", [0, -1, 1.5, float("nan")])
+@each("fraction", [0, -1, 1.5, float("nan")])
 def test_a_sample_is_a_part(fraction):
     with pytest.raises(ValueError, match="must be above 0 and at most 1"):
         trace().sample(fraction)
@@ -284,13 +282,7 @@ def test_draws_differ_by_their_seed_and_are_equal_for_one(weeks):
 
 def test_every_week_is_drawn_as_often(weeks):
     first = int(weeks.submit_us[0])
-    of_name = dict(
-        zip(
-            weeks.user.values(),
-            (weeks.submit_us - first) // WEEK,
-            strict=True,
-        )
-    )
+    of_name = dict(zip(weeks.user.values(), (weeks.submit_us - first) // WEEK, strict=True))
     seen = np.zeros(6)
     for seed in range(100):
         drawn = resampled(weeks, WEEK, np.random.default_rng(seed))

@@ -1,7 +1,5 @@
 """Generated workloads, against the aggregates that they are calibrated to."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 
@@ -75,7 +73,7 @@ def test_the_itp_targets_are_those_of_its_six_files():
     assert trace.gpus.mean() == pytest.approx(gpus.mean(), rel=0.05)
 
 
-@pytest.mark.parametrize("name", sorted(PUBLISHED))
+@each("name", sorted(PUBLISHED))
 def test_the_widest_job_is_the_published_one_where_the_cluster_has_room(name):
     trace = generate(name, 400_000, cluster=Cluster.uniform(1_024))
     assert (trace.gpus.max(), trace.notes) == (PUBLISHED[name][3], ())
@@ -132,7 +130,7 @@ DIGESTS = {
 }
 
 
-@pytest.mark.parametrize(("name", "model"), sorted(DIGESTS))
+@each(("name", "model"), sorted(DIGESTS))
 def test_a_seed_gives_the_jobs_that_it_always_gave(name, model):
     made = generate(name, 1_000, 0.8, Cluster.uniform(8), 3, model=model)
     columns = (made.submit_us, made.service_us, made.gpus, made.group.codes, made.status.codes)

@@ -1,7 +1,5 @@
 """Demands, deadlines and widths of jobs: checked, carried along, and given to the core."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

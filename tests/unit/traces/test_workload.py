@@ -1,7 +1,5 @@
 """Traces: jobs as columns, and what a column cannot hold."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import io
@@ -191,23 +189,14 @@ def test_head_between_and_filter_keep_the_columns_together():
     [
         (lambda trace: trace.between(10, 20), ValueError, "small: no jobs are left"),
         (lambda trace: trace.head(0), ValueError, "head: 0 must be at least 1"),
-        (
-            lambda trace: trace.filter([0, 1, 2]),
-            TypeError,
-            "the mask must hold booleans, not int64",
-        ),
-        (
-            lambda trace: trace.filter([True, False]),
-            ValueError,
-            r"mask has shape \(2,\), not \(3,\)",
-        ),
-        (
-            lambda trace: trace.filter(np.ma.masked_array([True, False, True], [0, 1, 0])),
-            ValueError,
-            "filter: the mask must not have masked values",
-        ),
+        (lambda trace: trace.filter([0, 1, 2]), TypeError,
+         "the mask must hold booleans, not int64"),
+        (lambda trace: trace.filter([True, False]), ValueError,
+         r"mask has shape \(2,\), not \(3,\)"),
+        (lambda trace: trace.filter(np.ma.masked_array([True, False, True], [0, 1, 0])), ValueError,
+         "filter: the mask must not have masked values"),
     ],
-)
+)  # fmt: skip
 def test_a_selection_that_cannot_be_made_is_an_error(call, error, message):
     with pytest.raises(error, match=message):
         call(built(name="small"))
@@ -294,11 +283,7 @@ def test_other_columns_are_those_of_a_trace_that_is_made_of_them():
 @each(
     ("columns", "error", "message"),
     [
-        (
-            {"users": [1, 2, 3]},
-            ValueError,
-            r"column 'users' cannot be set; did you mean 'user'\?",
-        ),
+        ({"users": [1, 2, 3]}, ValueError, r"column 'users' cannot be set; did you mean 'user'\?"),
         ({"profile": [0, 0, 0]}, ValueError, "'profile' cannot be set; see with_profiles"),
         ({"gpus": [1, 0, 1]}, ValueError, "with_columns, row 2, column 'gpus': 0 must be positive"),
         ({"gpus": [9, 9, 9]}, ValueError, "row 1, column 'max_gpus': 8 must be at least gpus"),
@@ -306,22 +291,16 @@ def test_other_columns_are_those_of_a_trace_that_is_made_of_them():
         ({"weight": [1, 2]}, ValueError, "column 'weight' has length 2, not 3"),
         ({"max_requeues": [0, 1, -1]}, ValueError, "row 0, .*-1 must not be negative"),
         ({"requeue_back": [0, 1, 2]}, ValueError, "row 0, .*'requeue_back': 2 must be at most 1"),
-        (
-            {"checkpoint_every_s": [9, 0, 9]},
-            ValueError,
-            "row 2, column 'checkpoint_every_s': 0 must be positive",
-        ),
-        (
-            {"checkpoint_every_s": [9, np.nan, 9], "checkpoint_write_s": [1, 1, 0]},
-            ValueError,
-            "row 2, column 'checkpoint_write_s': 1 needs a checkpoint_every_s",
-        ),
+        ({"checkpoint_every_s": [9, 0, 9]}, ValueError,
+         "row 2, column 'checkpoint_every_s': 0 must be positive"),
+        ({"checkpoint_every_s": [9, np.nan, 9], "checkpoint_write_s": [1, 1, 0]}, ValueError,
+         "row 2, column 'checkpoint_write_s': 1 needs a checkpoint_every_s"),
         ({"checkpoint_write_s": 1}, ValueError, "'checkpoint_write_s': 1 needs a checkpoint_every"),
         ({"id": [1, 1, 2]}, ValueError, "1 must be unique, row 1 has it too"),
         ({"service_s": None}, ValueError, "with_columns: a trace needs the column 'service_s'"),
         ({"submit_s": None}, ValueError, "with_columns: a trace needs the column 'submit_s'"),
     ],
-)
+)  # fmt: skip
 def test_other_columns_are_checked_as_the_first_were(columns, error, message):
     with pytest.raises(error, match=message):
         built(name="small", max_gpus=[8, 8, 8]).with_columns(**columns)
@@ -513,7 +492,7 @@ def test_durations_of_python_and_masked_ones_are_seconds():
     assert made(service_s=days).service_us.tolist() == [86_400_000_000, 172_800_000_000]
 
 
-@pytest.mark.parametrize(
+@each(
     ("codes", "error", "message"),
     [
         (np.ma.masked_array([0, 0], [0, 1]), ValueError, "label codes must not be masked"),
@@ -530,21 +509,15 @@ def test_codes_of_labels_must_be_of_names(codes, error, message):
 @each(
     ("read", "message"),
     [
-        (
-            lambda: gs.Trace.from_polars(pl.DataFrame(COLUMNS).lazy()),
-            r"frame: expected a polars.DataFrame, not .*; call .collect\(\) first",
-        ),
-        (
-            lambda: gs.Trace.from_polars(pd.DataFrame(COLUMNS)),
-            r"frame: expected a polars.DataFrame, not .*from_pandas",
-        ),
+        (lambda: gs.Trace.from_polars(pl.DataFrame(COLUMNS).lazy()),
+         r"frame: expected a polars.DataFrame, not .*; call .collect\(\) first"),
+        (lambda: gs.Trace.from_polars(pd.DataFrame(COLUMNS)),
+         r"frame: expected a polars.DataFrame, not .*from_pandas"),
         (lambda: gs.Trace.from_pandas([1]), "expected a pandas.DataFrame, not builtins.list"),
-        (
-            lambda: gs.Trace.from_pandas(pd.DataFrame([[1, 2]], columns=["a", "a"])),
-            "frame: two columns are named 'a'",
-        ),
+        (lambda: gs.Trace.from_pandas(pd.DataFrame([[1, 2]], columns=["a", "a"])),
+         "frame: two columns are named 'a'"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_frame_says_what_is_one(read, message):
     with pytest.raises((TypeError, ValueError), match=message):
         read()

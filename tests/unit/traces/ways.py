@@ -1,7 +1,5 @@
 """The ways on which a trace is written and read again."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 

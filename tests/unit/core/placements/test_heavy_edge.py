@@ -1,7 +1,5 @@
 """Heavy-edge placement and the cut of a job graph, by examples worked out by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -60,14 +58,9 @@ def run_s(
         submit_s=[0], service_s=[1000], gpus=[graph.gpus], graphs=[graph], graph=[0]
     )
     result = gs.simulate(
-        trace,
-        cluster,
-        policy="fifo",
-        placement=placement,
-        speed="stages",
-        contention=contention,
+        trace, cluster, policy="fifo", placement=placement, speed="stages", contention=contention,
         verify=True,
-    )
+    )  # fmt: skip
     return float(result.jobs["finish_s"][0])
 
 

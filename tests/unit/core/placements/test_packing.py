@@ -1,7 +1,5 @@
 """Placements by examples worked out by hand: packing, FGD's program, least workload first."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -58,7 +56,7 @@ def test_whole_gpus_are_not_taken_from_shared_ones():
     assert placed == [{0: 1}, {0: 0b1110}, {}]
 
 
-@pytest.mark.parametrize("placement", sorted(set(gs.placements()) - set(NOT_FOR_DEMANDS)), ids=str)
+@each("placement", sorted(set(gs.placements()) - set(NOT_FOR_DEMANDS)))
 def test_a_server_without_cpu_or_memory_takes_nobody(placement):
     cluster = uniform(2, cpu=8, memory_gib=8)
     by_cpu = servers_of(cluster, placement, [1, 1, 1], cpu=[8.0, 8.0, 1.0])
@@ -69,7 +67,7 @@ def test_a_server_without_cpu_or_memory_takes_nobody(placement):
     assert by_memory[2] is None
 
 
-@pytest.mark.parametrize("placement", sorted(set(gs.placements()) - set(NOT_FOR_DEMANDS)), ids=str)
+@each("placement", sorted(set(gs.placements()) - set(NOT_FOR_DEMANDS)))
 def test_a_gang_with_demands_lies_on_one_server_if_one_could_hold_it(placement):
     placed = places(uniform(2), placement, [3, 3, 2], cpu=[1.0] * 3)
     assert [len(place) for place in placed] == [1, 1, 0]
@@ -209,13 +207,10 @@ def test_random_draws_depend_on_the_seed_alone():
 
 def test_what_no_server_could_hold_is_rejected_with_its_reason():
     trace = gs.Trace.from_columns(
-        submit_s=[0.0, 0.0, 0.0, 0.0, 1.0],
-        service_s=[1.0] * 5,
-        gpus=[1, 1, 1, 9, 1],
-        cpu=[9.0, 1.0, 1.0, 1.0, 8.0],
-        memory_gib=[1.0, 65.0, 1.0, 1.0, 64.0],
+        submit_s=[0.0, 0.0, 0.0, 0.0, 1.0], service_s=[1.0] * 5, gpus=[1, 1, 1, 9, 1],
+        cpu=[9.0, 1.0, 1.0, 1.0, 8.0], memory_gib=[1.0, 65.0, 1.0, 1.0, 64.0],
         gpu_types=[None, None, "H100", None, None],
-    )
+    )  # fmt: skip
     cluster = uniform(2, cpu=8, memory_gib=64)
     for placement in sorted(set(gs.placements()) - set(NOT_FOR_DEMANDS)):
         result = gs.simulate(trace, cluster, policy="fifo", placement=placement)

@@ -1,7 +1,5 @@
 """A-SRPT, its preemptive form and its baselines, by examples worked out by hand."""
 
-from __future__ import annotations
-
 import pytest
 
 import gpusched as gs
@@ -102,14 +100,9 @@ def exchanging(
 ) -> gs.Result:
     """Run jobs whose gangs exchange as much as ``MODEL`` does."""
     result = gs.simulate(
-        trace.with_profiles([MODEL]),
-        cluster,
-        policy=policy,
-        placement=placement,
-        speed="ring:overhead_s=0,reduction_bytes_per_s=1e18",
-        contention="reserved",
-        verify=True,
-    )
+        trace.with_profiles([MODEL]), cluster, policy=policy, placement=placement,
+        speed="ring:overhead_s=0,reduction_bytes_per_s=1e18", contention="reserved", verify=True,
+    )  # fmt: skip
     result.audit().raise_if_bad()
     return result
 

@@ -1,7 +1,5 @@
 """The policy `dancer`, and the plans that it makes, on cases small enough to follow by hand."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -32,12 +30,9 @@ def run(
     """Rows of (submit, service, GPUs, deadline)."""
     submit, service, gpus, deadline = zip(*rows, strict=True)
     trace = gs.Trace.from_columns(
-        submit_s=submit,
-        service_s=service,
-        gpus=gpus,
-        deadline_s=[math.nan if due is None else due for due in deadline],
-        **columns,
-    )
+        submit_s=submit, service_s=service, gpus=gpus,
+        deadline_s=[math.nan if due is None else due for due in deadline], **columns,
+    )  # fmt: skip
     if profile is None:
         return gs.simulate(trace, cluster, policy=policy, placement=placement)
     trace = trace.with_profiles(profile)
@@ -54,8 +49,8 @@ def test_a_lone_job_gets_what_its_plan_leaves():
     assert finish_s(run([(0, 400, 1, 1000)], policy="dancer:slot_s=100,fill=false")) == [400]
 
 
-@pytest.mark.parametrize("placement", ["consolidated", "spread"])
-@pytest.mark.parametrize(
+@each("placement", ["consolidated", "spread"])
+@each(
     ("due_s", "start_s"),
     [
         (200, 100),  # at the border of its slot
@@ -185,7 +180,7 @@ def test_gangs_are_not_spread_where_others_have_time_to_move(seed, servers, jobs
     assert counts.max() == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("preset", "values"),
     [
         ("count-only", "elastic=number"),

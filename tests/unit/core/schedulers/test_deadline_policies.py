@@ -1,7 +1,5 @@
 """Policies that look at deadlines, on schedules that can be worked out by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Rules of single schedulers, on schedules that can be worked out by hand."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -125,12 +123,9 @@ def test_a_gang_may_span_as_many_servers_as_the_decimal_says(kappa, status):
     servers = [(4, "gpu")] * 13 + [(3, "gpu")] * 16
     for run in (replay, run_core):
         outcome = run(
-            [Job(0, 10, 100)],
-            servers,
-            "fifo",
-            "consolidated-relaxed",
+            [Job(0, 10, 100)], servers, "fifo", "consolidated-relaxed",
             placement_params={"kappa": kappa},
-        )
+        )  # fmt: skip
         assert outcome.status == [status]
 
 
@@ -173,14 +168,9 @@ def starts_ada(
         chosen, index=np.arange(len(services)) if profiles else [0] * len(services)
     )
     result = gs.simulate(
-        trace,
-        CLUSTER,
-        policy=policy,
-        placement=placement,
-        speed=SPEED,
-        contention="shared",
+        trace, CLUSTER, policy=policy, placement=placement, speed=SPEED, contention="shared",
         verify=True,
-    )
+    )  # fmt: skip
     result.audit().raise_if_bad()
     return [float(start) for start in result.jobs["start_s"]]
 

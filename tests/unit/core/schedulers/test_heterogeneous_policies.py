@@ -1,7 +1,5 @@
 """Policies for unequal GPUs, on schedules that can be worked out by hand."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import sys
@@ -263,16 +261,12 @@ def random_jobs(seed: int) -> Jobs:
     rates = rng.integers(0, 4, (num, types)).astype(float)
     rates[np.arange(num), rng.integers(0, types, num)] = 4.0
     return Jobs(
-        rates=rates / 4,
-        gpus=2.0 ** rng.integers(0, 3, num),
-        weight=rng.integers(1, 3, num).astype(float),
-        remaining=rng.uniform(10, 100, num),
-        elapsed=rng.uniform(0, 50, num),
-        served=rng.uniform(0, 20, num),
+        rates=rates / 4, gpus=2.0 ** rng.integers(0, 3, num),
+        weight=rng.integers(1, 3, num).astype(float), remaining=rng.uniform(10, 100, num),
+        elapsed=rng.uniform(0, 50, num), served=rng.uniform(0, 20, num),
         time_left=np.where(rng.random(num) < 0.5, np.inf, rng.uniform(5, 200, num)),
-        value=np.ones(num),
-        capacity=4.0 * rng.integers(1, 4, types),
-    )
+        value=np.ones(num), capacity=4.0 * rng.integers(1, 4, types),
+    )  # fmt: skip
 
 
 @each("objective", PROGRAMS)
@@ -449,20 +443,14 @@ def test_restarts_longer_than_every_period_do_not_stop_a_run(policy):
     assert (result.schedule.status == 0).all()
 
 
-@pytest.mark.parametrize("wait_s", [1e3, 1e6, 1e9, 1e12])
+@each("wait_s", [1e3, 1e6, 1e9, 1e12])
 def test_jobs_that_have_waited_far_longer_than_they_run_have_a_fairness(wait_s):
     pytest.importorskip("scipy")
     jobs = Jobs(
-        rates=np.array([[1.0, 0.5], [1.0, 0.5], [1.0, 1.0]]),
-        gpus=np.ones(3),
-        weight=np.ones(3),
-        remaining=np.full(3, 2e-4),
-        elapsed=np.full(3, wait_s),
-        served=np.zeros(3),
-        time_left=np.full(3, np.inf),
-        value=np.ones(3),
-        capacity=np.ones(2),
-    )
+        rates=np.array([[1.0, 0.5], [1.0, 0.5], [1.0, 1.0]]), gpus=np.ones(3), weight=np.ones(3),
+        remaining=np.full(3, 2e-4), elapsed=np.full(3, wait_s), served=np.zeros(3),
+        time_left=np.full(3, np.inf), value=np.ones(3), capacity=np.ones(2),
+    )  # fmt: skip
     fractions, instead = solved("ftf", jobs)
     assert instead == ""
     assert fractions.shape == (3, 2)

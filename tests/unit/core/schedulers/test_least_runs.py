@@ -1,7 +1,5 @@
 """No run is preempted before it has lasted for `least_s`."""
 
-from __future__ import annotations
-
 import pytest
 
 import gpusched as gs

@@ -1,7 +1,5 @@
 """The policy matching, on schedules that can be worked out by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -36,7 +34,7 @@ def test_two_jobs_go_to_the_types_that_suit_them(policy):
         assert servers_of(result, 0) == [int(tables[0] is PREFERS_B)]
 
 
-@pytest.mark.parametrize("policy", ["matching", "matching:focus=16", f"{OWN},focus=16", "allox"])
+@each("policy", ["matching", "matching:focus=16", f"{OWN},focus=16", "allox"])
 def test_many_jobs_of_all_lengths_and_rates_are_divided_whatever_the_focus(policy):
     # The last of 120 counts (1 / 120)^32 of the first.
     jobs = [(0, 1 + 97 * job % 10_000, 1 + job % 2) for job in range(120)]
@@ -203,7 +201,7 @@ def test_bad_parameters_are_refused_by_name(text, message):
         simulate(text, TWO_TYPES, [(0, 10, 1)], PREFERS_A)
 
 
-@pytest.mark.parametrize(
+@each(
     ("seed", "digest"),
     [
         # What the market gives is taken only where the workers' memory holds the batch.

@@ -1,7 +1,5 @@
 """A gang that loses its GPUs while it still pays for its restart: what counts as paid."""
 
-from __future__ import annotations
-
 import functools
 
 import pytest

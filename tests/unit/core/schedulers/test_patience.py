@@ -1,7 +1,5 @@
 """Jobs that have waited for `patience_s` go first, and nobody passes them."""
 
-from __future__ import annotations
-
 import pytest
 
 import gpusched as gs

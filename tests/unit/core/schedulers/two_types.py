@@ -1,7 +1,5 @@
 """Jobs on GPUs of two types, and what became of them, for tests of policies."""
 
-from __future__ import annotations
-
 import random
 
 import gpusched as gs
@@ -41,12 +39,8 @@ def random_workload(seed: int) -> tuple[gs.Trace, gs.Cluster]:
         for s, d in zip(submit, service, strict=True)
     ]
     trace = gs.Trace.from_columns(
-        submit,
-        service,
-        [2 ** rng.randrange(3) for _ in range(num)],
-        deadline_s=deadline,
-        restart_s=[rng.randrange(1 + seed % 30) for _ in range(num)],
-        profiles=profiles,
+        submit, service, [2 ** rng.randrange(3) for _ in range(num)], deadline_s=deadline,
+        restart_s=[rng.randrange(1 + seed % 30) for _ in range(num)], profiles=profiles,
         profile=[rng.randrange(3) for _ in range(num)],
-    )
+    )  # fmt: skip
     return trace, gs.Cluster((gs.ServerGroup(2, 4, "A"), gs.ServerGroup(2, 4, "B")))

@@ -1,7 +1,5 @@
 """Speeds: the columns they need, ideals to the tick, and what the memory of a worker does."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -70,7 +68,7 @@ def test_a_needed_column_that_is_missing_is_named(speed, name):
         limits(columns, speed)
 
 
-@pytest.mark.parametrize(("speed", "name"), OPTIONAL)
+@each(("speed", "name"), OPTIONAL)
 def test_an_optional_column_may_be_missing(speed, name):
     columns = given(speed)
     del columns[name]
@@ -107,16 +105,13 @@ def test_a_speed_without_a_model_needs_no_column():
     assert gs.speeds()["fixed"].columns == gs.speeds()["fixed"].optional_columns == ()
 
 
-@pytest.mark.parametrize(
-    "columns",
-    [
+@each("columns", [
         ("deadline_us",),
         ("profile", "global_batch"),
         ("profile", "samples_per_s", "gradient_bytes"),
         ("graph", "graph_begin", "replicas", "stage_compute_s", "activation_bytes",
          "parameter_bytes", "profile", "max_samples"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_speed_gets_whatever_columns_its_registration_lists(columns):
     own = {"deadline_s": [100.0, 100.0]}
     trace = gs.Trace.from_columns(
@@ -186,8 +181,8 @@ def jobs_of(
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("batches", ["real", "integer"])
-@pytest.mark.parametrize("split", ["proportional", "equal"])
+@each("batches", ["real", "integer"])
+@each("split", ["proportional", "equal"])
 def test_one_type_beats_the_fastest_mixture_where_that_has_too_little_memory(split, batches):
     # Two of A hold a sample each, and leave 98 of 100 to two of B; four of B have 25 each.
     profile = gs.model.JobProfile(

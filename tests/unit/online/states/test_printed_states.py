@@ -1,7 +1,5 @@
 """States as schedulers print them: rooms, Slurm's lists, queues and nodes, Kueue's objects."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Callable
@@ -300,19 +298,15 @@ def test_a_job_that_the_whole_cluster_cannot_hold_is_refused(state):
 
 LEFT_OUT: dict[str, tuple[dict[str, Any], str]] = {
     "limit": ({"state_reason": "QOSMaxGRESPerUser"}, "state_reason is QOSMaxGRESPerUser"),
-    "nodes away": (
-        {"state_reason": "ReqNodeNotAvail, UnavailableNodes:gpu02"},
-        "state_reason is ReqNodeNotAvail",
-    ),
+    "nodes away": ({"state_reason": "ReqNodeNotAvail, UnavailableNodes:gpu02"},
+                   "state_reason is ReqNodeNotAvail"),
     "part": ({"het_job_id": {"set": True, "number": 42}}, "is part of a heterogeneous job"),
     "these servers": ({"required_nodes": "gpu02"}, "asks for servers by name"),
     "not these": ({"excluded_nodes": "gpu[02-03]"}, "excludes servers of the cluster"),
     "features": ({"features": "h100&nvlink"}, "features 'h100&nvlink'"),
     "exclusive": ({"exclusive": ["true"]}, "asks for whole servers"),
-    "shape": (
-        {"tres_per_node": "gres/gpu:3", "node_count": 2},
-        "3 GPUs on each of 2 servers differ from its total",
-    ),
+    "shape": ({"tres_per_node": "gres/gpu:3", "node_count": 2},
+              "3 GPUs on each of 2 servers differ from its total"),
 }  # fmt: skip
 
 
@@ -357,10 +351,7 @@ def test_what_every_server_fulfils_leaves_nobody_out(change, tmp_path):
     assert gs.online.read_state(tmp_path).jobs.id.tolist() == [41, 42, 43]
 
 
-@each(
-    ("most", "tasks"),
-    [(3, 2), ({"set": True, "infinite": True, "number": 0}, 8), (0, 8)],
-)
+@each(("most", "tasks"), [(3, 2), ({"set": True, "infinite": True, "number": 0}, 8), (0, 8)])
 def test_no_more_tasks_of_an_array_run_than_it_allows(state, most, tasks):
     queue, nodes = documents()
     queue["jobs"][0] |= {"array_job_id": 40, "array_task_id": 1, "array_max_tasks": most}

@@ -1,7 +1,5 @@
 """Clean generated traces, and one defect after the other planted into them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final

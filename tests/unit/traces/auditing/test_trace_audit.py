@@ -1,7 +1,5 @@
 """The audit of traces finds every planted defect, and nothing in clean traces."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The Gavel reader: durations from steps and a table of throughputs."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -76,12 +74,9 @@ def test_a_job_takes_the_entry_of_its_own_scale(tmp_path):
         }
     }
     path = folder_with(
-        tmp_path,
-        table,
-        SHORT.format(arrival=5, scale=4),
-        SHORT.format(arrival=2.5, scale=1),
+        tmp_path, table, SHORT.format(arrival=5, scale=4), SHORT.format(arrival=2.5, scale=1),
         SHORT.format(arrival=9, scale=8),
-    )
+    )  # fmt: skip
 
     trace = read_trace(path)
 

@@ -1,7 +1,5 @@
 """CSV, Parquet and NumPy files whose columns the user names, whole and damaged."""
 
-from __future__ import annotations
-
 import io
 import re
 from datetime import datetime
@@ -224,29 +222,14 @@ def test_a_file_without_a_footer_is_refused(data, rule):
 
 def whole_trace() -> Trace:
     return Trace.from_columns(
-        submit_s=[0, 1.000001, 7],
-        service_s=[0.1, 123_456.654321, 3],
-        gpus=[1, 8, 128],
-        id=["a", "b,c", "d"],
-        user=["ann", "", "bob"],
-        queue=["q", "q", "p"],
-        group=["x", "y", "x"],
-        status=["ok", "failed", "killed"],
-        estimate_s=[np.nan, 4, 5],
-        weight=[1, 2, 0.5],
-        gpu_types=["V100", "", "T4|V100"],
-        checkpoint_s=[0, 1, 2],
-        restart_s=[3, 0, 0],
-        source_wait_s=[0, np.nan, 9],
-        gpu_share=[0.25, 1, 1],
-        cpu=[1.5, 0, 96],
-        memory_gib=[0.5, 0, 512],
-        deadline_s=[0.5, np.nan, 7.000001],
-        value=[1, 2, 0.5],
-        min_gpus=[1, 2, 128],
-        max_gpus=[np.nan, 16, 128],
-        epoch=datetime(2024, 1, 1),
-    )
+        submit_s=[0, 1.000001, 7], service_s=[0.1, 123_456.654321, 3], gpus=[1, 8, 128],
+        id=["a", "b,c", "d"], user=["ann", "", "bob"], queue=["q", "q", "p"], group=["x", "y", "x"],
+        status=["ok", "failed", "killed"], estimate_s=[np.nan, 4, 5], weight=[1, 2, 0.5],
+        gpu_types=["V100", "", "T4|V100"], checkpoint_s=[0, 1, 2], restart_s=[3, 0, 0],
+        source_wait_s=[0, np.nan, 9], gpu_share=[0.25, 1, 1], cpu=[1.5, 0, 96],
+        memory_gib=[0.5, 0, 512], deadline_s=[0.5, np.nan, 7.000001], value=[1, 2, 0.5],
+        min_gpus=[1, 2, 128], max_gpus=[np.nan, 16, 128], epoch=datetime(2024, 1, 1),
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])

@@ -1,7 +1,5 @@
 """Alibaba's published servers and pods, as clusters, traces and requests."""
 
-from __future__ import annotations
-
 import io
 import re
 import tarfile

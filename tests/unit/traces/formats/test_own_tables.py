@@ -1,7 +1,5 @@
 """Tables of one's own: columns, dates and durations as people have them."""
 
-from __future__ import annotations
-
 import io
 import json
 from datetime import UTC, datetime, timedelta
@@ -309,16 +307,13 @@ ROWS = (
 )
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+@each("text", [
         json.dumps(ROWS), json.dumps(ROWS, indent=2),
         "\n".join(map(json.dumps, ROWS)), "\n\n".join(json.dumps(row, indent=1) for row in ROWS),
         json.dumps([{"nodes": 2, **row} for row in ROWS]),
         json.dumps([{name: str(value) if name == "gpus" else value for name, value in row.items()}
                     for row in ROWS]),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_json_arrays_and_lines_have_our_fields(text):
     form = None if text[:2] != "{\n" else "json"  # an object over lines may be anything
     trace = gs.read_trace(io.BytesIO(text.encode()), form)

@@ -1,7 +1,5 @@
 """Readers of published logs, against what was counted from them and small files by hand."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json
@@ -428,25 +426,16 @@ def test_one_instance_may_take_a_share_and_several_take_whole_gpus(tmp_path):
         (JOB.format(2), [task(2, 1, "")], "job_name must have tasks on GPUs"),
         (JOB.format(2), [task(2, 1, 0.0)], "job_name must have tasks on GPUs"),
         (JOB.format(2), [task(2, start="")], "job_name must have a task that started"),
-        (
-            JOB.format(2),
-            [task(2), task(2, 1, "many")],
-            "job_name must have readable tasks in pai_task_table.csv (not line 3)",
-        ),
+        (JOB.format(2), [task(2), task(2, 1, "many")],
+         "job_name must have readable tasks in pai_task_table.csv (not line 3)"),
         ("j2,i,u,Running,1000.0,", [task(2)], "end_time must not be empty"),
         ("j2,i,u,Waiting,,", [task(2)], "start_time must not be empty"),
-        (
-            "j2,i,u,Failed,1000.0,1010.0",
-            [task(2)],
-            "end_time - first start of a task must be positive",
-        ),
-        (
-            "j2,i,u,Failed,1011.0,1020.0",
-            [task(2)],
-            "first start of a task - start_time must not be negative",
-        ),
+        ("j2,i,u,Failed,1000.0,1010.0", [task(2)],
+         "end_time - first start of a task must be positive"),
+        ("j2,i,u,Failed,1011.0,1020.0", [task(2)],
+         "first start of a task - start_time must not be negative"),
     ],
-)
+)  # fmt: skip
 def test_a_job_that_did_not_run_on_gpus_is_counted(tmp_path, job, tasks, rule):
     trace = read(tmp_path, [JOB.format(1), job], [task(1), *tasks])
     assert trace.id.tolist() == ["j1"]

@@ -1,7 +1,5 @@
 """What Slurm prints: accounting as text and JSON, queues, servers, and the values in them."""
 
-from __future__ import annotations
-
 import copy
 import json
 import math
@@ -570,29 +568,23 @@ def test_tasks_that_cannot_be_read_are_counted(tmp_path, tasks):
     [
         ({"job_state": "COMPLETED"}, "job_state must be RUNNING or PENDING"),
         ({"job_state": 3}, "job_state must be RUNNING or PENDING"),
-        (
-            {"state_reason": "Dependency"},
-            "state_reason must be a wait for GPUs (held, or waits for a dependency or begin time)",
-        ),
+        ({"state_reason": "Dependency"},
+         "state_reason must be a wait for GPUs (held, or waits for a dependency or begin time)"),
         ({"tres_req_str": "cpu=1"}, "tres_req_str must name GPUs (a job without GPUs)"),
         ({"tres_req_str": None}, "tres_req_str must name GPUs (a job without GPUs)"),
         ({"time_limit": None}, "time_limit must be given (or set unlimited_s)"),
-        (
-            {"time_limit": wrapped(0, infinite=True)},
-            "time_limit must be given (or set unlimited_s)",
-        ),
+        ({"time_limit": wrapped(0, infinite=True)},
+         "time_limit must be given (or set unlimited_s)"),
         ({"time_limit": wrapped(0, is_set=False)}, "time_limit must be given (or set unlimited_s)"),
         ({"time_limit": "1:00"}, "time_limit must be a number"),
         ({"time_limit": wrapped([1])}, "time_limit must be a number"),
         ({"submit_time": 0}, "submit_time must be known"),
         ({"submit_time": {}}, "submit_time must be a number"),
         ({"job_state": "RUNNING"}, "start_time must be known (the job is running)"),
-        (
-            {"job_state": "RUNNING", "start_time": NOW - 9999, "submit_time": 5},
-            "remaining time_limit must be positive",
-        ),
+        ({"job_state": "RUNNING", "start_time": NOW - 9999, "submit_time": 5},
+         "remaining time_limit must be positive"),
     ],
-)
+)  # fmt: skip
 def test_what_does_not_wait_for_gpus_is_counted(tmp_path, given, rule):
     trace = read_queue(tmp_path, queued(1), queued(2, **given))
     assert trace.id.tolist() == [1]

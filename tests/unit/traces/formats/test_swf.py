@@ -1,7 +1,5 @@
 """Standard logs and workloads: SWF and Batsim."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from pathlib import Path
@@ -87,28 +85,16 @@ WIDTHS = [1, 4, 5, 16, 17, 32]
     ("head", "options", "error", "message"),
     [
         ("", {"gpus_per_node": 4}, ValueError, "small.swf: gpus_per_node needs MaxNodes and"),
-        (
-            "; MaxNodes: 0\n; MaxProcs: 8\n",
-            {"gpus_per_node": 4},
-            ValueError,
-            "needs MaxNodes and MaxProcs, above 0",
-        ),
-        (
-            "; MaxNodes: 3\n; MaxProcs: 8\n",
-            {"gpus_per_node": 4},
-            ValueError,
-            "MaxProcs 8 must be a multiple of MaxNodes 3; name processors_per_gpu",
-        ),
-        (
-            "",
-            {"gpus_per_node": 4, "processors_per_gpu": 2},
-            ValueError,
-            "processors_per_gpu: cannot be combined with gpus_per_node",
-        ),
+        ("; MaxNodes: 0\n; MaxProcs: 8\n", {"gpus_per_node": 4}, ValueError,
+         "needs MaxNodes and MaxProcs, above 0"),
+        ("; MaxNodes: 3\n; MaxProcs: 8\n", {"gpus_per_node": 4}, ValueError,
+         "MaxProcs 8 must be a multiple of MaxNodes 3; name processors_per_gpu"),
+        ("", {"gpus_per_node": 4, "processors_per_gpu": 2}, ValueError,
+         "processors_per_gpu: cannot be combined with gpus_per_node"),
         ("", {"gpus_per_node": 0}, ValueError, "gpus_per_node: 0 must be at least 1"),
         ("", {"gpus_per_node": "4"}, TypeError, "gpus_per_node: '4' must be an integer"),
     ],
-)
+)  # fmt: skip
 def test_what_the_header_does_not_tell_of_nodes_is_an_error(
     tmp_path, head, options, error, message
 ):

@@ -1,7 +1,5 @@
 """Which column is which, what its words mean, and formats that are declared."""
 
-from __future__ import annotations
-
 import io
 import pickle
 from datetime import UTC, datetime

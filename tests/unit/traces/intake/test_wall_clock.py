@@ -1,7 +1,5 @@
 """ISO 8601 times in files and frames: each spelling is the same moment, or a named error."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
