@@ -72,7 +72,7 @@ BUDGETS: dict[str, tuple[int, Callable[[Path], int]]] = {
     "modules of the package": (284, lambda _: len(PYTHON_FILES)),
     "modules that `gpusched run` imports": (115, num_imported_by_run),
     "public names": (52, lambda _: len(gs.__all__)),
-    "words of README and docs": (152_857, num_words_of_pages),
+    "words of README and docs": (152_872, num_words_of_pages),
 }
 
 

@@ -99,6 +99,7 @@ def test_jobs_that_differ_in_any_column_are_not_equal():
         if column.kind not in ("id", "model") and name not in ("submit_s", "max_gpus")
     }
     values |= {"status": ("ok", "failed"), "gpu_share": (0.5, 1), "max_gpus": (2, 3)}
+    values |= {"requeue_back": (0, 1)}
     for name, (one, other) in values.items():
         row = {"service_s": 5, "gpus": 1 if name in ("gpus", "gpu_share") else 2}
         for second, verdict in ((one, "odd"), (other, "fine")):
