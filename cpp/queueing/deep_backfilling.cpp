@@ -80,7 +80,7 @@ bool Reservations::find(const State& state, const Request& request, Time length,
        (step = next_fit(step, request.gpus, length + margin_)) < steps_.size();) {
     const Time at = steps_[step].at;
     if (placement_->is_pooled()) {
-      held = {at, at + length, request.gpus, {}};
+      held = {at, at + length, request.gpus, 0, {}};
       return true;
     }
     for (; next.is_valid() && running_->at(next).end <= at; running_->step(next)) {
@@ -88,7 +88,7 @@ bool Reservations::find(const State& state, const Request& request, Time length,
       free_->release(run.gpus, run.pieces);
     }
     if (!accepts(request, at, at + length + margin_)) continue;
-    held = {at, at + length, request.gpus, allocation_.pieces};
+    held = {at, at + length, request.gpus, 0, allocation_.pieces};
     return true;
   }
   return false;
@@ -117,6 +117,21 @@ bool Reservations::accepts(const Request& request, Time begin, Time end) {
   return can_be_placed(*left_);
 }
 
+/// Where a job must end before a reserved start on its GPUs, those that end at it have others, which
+/// are not free there for the next. Returns whether a job that starts now leaves enough for all.
+bool Reservations::touch(std::int64_t gpus, Time end) {
+  const auto spare = [&](const Held& held) {
+    return steps_[step_at(held.begin)].free - held.touching;
+  };
+  const bool is_harmless = std::none_of(held_.begin(), held_.end(), [&](const Held& held) {
+    return end > held.begin && spare(held) < gpus;
+  });
+  for (Held& held : held_) {
+    if (is_harmless && end > held.begin && end - margin_ <= held.begin) held.touching += gpus;
+  }
+  return is_harmless;
+}
+
 bool Reservations::admits(const State& state, JobId job, const Allocation& allocation) {
   const Time end = state.now() + state.jobs().estimate(job) + margin_;
   const auto outlives = [&](const Held& held) { return end > held.begin; };
@@ -125,7 +140,8 @@ bool Reservations::admits(const State& state, JobId job, const Allocation& alloc
   if (placement_->is_pooled()) {
     lay_out_steps(state);
     std::size_t step = 0;
-    return is_free(step, allocation.gpus, end);
+    if (!is_free(step, allocation.gpus, end)) return false;
+    return margin_ == Time{0} || touch(allocation.gpus, end);
   }
   return std::none_of(held_.begin(), held_.end(), [&](const Held& held) {
     if (!outlives(held)) return false;

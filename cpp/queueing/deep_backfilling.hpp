@@ -38,7 +38,7 @@ class Reservations {
   /// Reserves the first instant at which the job fits besides all earlier reservations; none if it
   /// waits for withheld GPUs.
   void add(const State& state, JobId job);
-  /// Whether all reservations still hold if the job starts now on these GPUs.
+  /// Whether all reservations still hold if the job starts now on these GPUs, as it then does.
   [[nodiscard]] bool admits(const State& state, JobId job, const Allocation& allocation);
 
  private:
@@ -46,6 +46,7 @@ class Reservations {
     Time begin;
     Time end;
     int gpus;
+    std::int64_t touching;  // GPUs of jobs that start in this decision and end at the start
     std::vector<Piece> pieces;
   };
 
@@ -64,6 +65,7 @@ class Reservations {
   /// steps if there is none.
   [[nodiscard]] std::size_t next_fit(std::size_t step, std::int64_t gpus, Time length) const;
   [[nodiscard]] bool is_free(std::size_t& step, std::int64_t gpus, Time end) const;
+  [[nodiscard]] bool touch(std::int64_t gpus, Time end);
   [[nodiscard]] bool find(const State& state, const Request& request, Time length, Held& held);
   [[nodiscard]] bool accepts(const Request& request, Time begin, Time end);
 

@@ -59,6 +59,7 @@ class Reservations:
     def __init__(self, margin: int) -> None:
         self.margin = margin
         self.held: list[tuple[float, float, Active, Allocation]] = []  # begin, end, job, GPUs
+        self.touching = Counter[int]()  # JobId with a reservation -> GPUs of jobs that end at it
 
     def add(self, engine: Engine, job: Active) -> None:
         """Reserve the first instant at which the job fits besides all reservations, if any."""
@@ -86,21 +87,35 @@ class Reservations:
 
     def least_free(self, engine: Engine, begin: float, end: float) -> int:
         """Return the minimum number of GPUs of a pool that are free and not reserved."""
-
-        def free_at(at: float) -> int:
-            ends = [(max(job.since + job.estimate, engine.now + 1), job) for job in engine.running]
-            over = sum(job.gpus for end, job in ends if at > engine.now and end <= at)
-            taken = sum(job.gpus for first, last, job, _ in self.held if first <= at < last)
-            return engine.free.num_gpus + over - taken
-
         starts = [first for first, _, _, _ in self.held if begin < first < end]
-        return min(free_at(at) for at in (begin, *starts))
+        return min(self.free_at(engine, at) for at in (begin, *starts))
+
+    def free_at(self, engine: Engine, at: float) -> int:
+        """Return the number of GPUs of a pool that are free and not reserved at an instant."""
+        ends = [(max(job.since + job.estimate, engine.now + 1), job) for job in engine.running]
+        over = sum(job.gpus for end, job in ends if at > engine.now and end <= at)
+        taken = sum(job.gpus for first, last, job, _ in self.held if first <= at < last)
+        return engine.free.num_gpus + over - taken
 
     def admits(self, engine: Engine, job: Active, allocation: Allocation) -> bool:
-        """Whether no reservation is delayed if a job starts now on these GPUs."""
+        """Whether no reservation is delayed if a job starts now on these GPUs, as it then does.
+
+        With a margin jobs that end at a reserved start have other GPUs than it, which are not free
+        there for the next.
+        """
         end = engine.now + job.estimate + self.margin
         if engine.cluster.pooled:
-            return self.least_free(engine, engine.now, end) >= job.gpus
+            if self.least_free(engine, engine.now, end) < job.gpus:
+                return False
+            met = {other.id: first for first, _, other, _ in self.held if first < end}
+            if self.margin and any(
+                self.free_at(engine, first) - self.touching[other] < job.gpus
+                for other, first in met.items()
+            ):
+                return False
+            ending = [other for other, first in met.items() if end - self.margin <= first]
+            self.touching.update(dict.fromkeys(ending, job.gpus))
+            return True
         return not any(
             first < end and overlaps(allocation, where) for first, _, _, where in self.held
         )
