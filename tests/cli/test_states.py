@@ -125,7 +125,7 @@ def test_held_jobs_are_named_with_their_reasons(tmp_path, gpusched):
     job = {"submit_s": 0, "gpus": 8, "service_s": 60}
     jobs = [
         {"id": "a", "hold": "JobHeldUser"}, {"id": "b", "eligible_s": 90},
-        {"id": "c", "dependency": "afterok:b,afterok:z"}, {"id": "d"},
+        {"id": "c", "dependency": "afterok:b,afterok:z"}, {"id": "d", "estimate_s": 60},
     ]  # fmt: skip
     path = tmp_path / "now.json"
     cluster = {"servers": [{"count": 1, "gpus": 8}]}
@@ -150,6 +150,10 @@ def test_held_jobs_are_named_with_their_reasons(tmp_path, gpusched):
         assert line in done.stderr
     assert "1 target not found in the trace, counted as met (first: 'z'" in done.stderr
     assert "outages: 1 failure, 0 drains of 1 server" in done.stderr
+    (tmp_path / "window.csv").write_text("server,start_s,end_s,kind\nn1,60,90,maint\n")
+    done = gpusched("decide", "--state", path, "--outages", tmp_path / "window.csv")
+    assert "no action needed now" in done.stdout
+    assert "1 maintenance window of 1 server" in done.stderr
 
 
 @pytest.mark.parametrize("command", ["decide", "when --all"])

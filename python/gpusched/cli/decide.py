@@ -65,6 +65,11 @@ _OPTION: Final = in_panel(
 _POLICY: Final = in_panel(
     None, "NAME[:KEY=VALUE,...]", POLICY, "Policy that decides.", names=("--policy", "-p")
 )
+_OUTAGES: Final = in_panel(
+    None, "FILE", None,
+    "Planned outages of servers on the clock of --state: a file as for [bold]gpusched run "
+    "--outages[/], with names or numbers of servers. Default: none.",
+)  # fmt: skip
 Asked = Annotated[RunOptions, only("placement", "seed")]
 
 
@@ -73,6 +78,7 @@ def decide(
     format: str | None = _FORMAT,
     option: list[str] | None = _OPTION,
     policy: str = _POLICY,
+    outages: Path | None = _OUTAGES,
     *,
     how: Asked,
     stream: bool = flag(
@@ -98,11 +104,14 @@ def decide(
         return
     given: dict[str, Any] = {"policy": policy, "placement": how.placement, "seed": how.seed}
     if stream:
-        if state or format or option:
-            raise ValueError("--stream: cannot be combined with --state, --format or --option")
+        if state or format or option or outages:
+            raise ValueError(
+                "--stream: cannot be combined with --state, --format, --option or --outages"
+            )
         _answer_lines(given)
         return
-    found = decided(_state_of(state, format, option), **given)
+    cluster = _state_of(state, format, option)
+    found = decided(cluster, **given, **_planned(outages, cluster))
     told = answer_of(found, explain=shown.is_json)
     if shown.is_json:
         values = msgspec.to_builtins(told)
@@ -136,13 +145,7 @@ def when(
     policy: str = _POLICY,
     samples: int = in_panel(None, "N", 1000, "Number of simulated futures.", min=1, max=100_000),
     all: bool = in_panel(None, None, False, "Show a table of all waiting jobs."),
-    outages: Path | None = in_panel(
-        None,
-        "FILE",
-        None,
-        "Planned outages of servers on the clock of --state: a file as for [bold]gpusched run "
-        "--outages[/], with names or numbers of servers. Default: none.",
-    ),
+    outages: Path | None = _OUTAGES,
     *,
     how: Asked,
     shown: Shown,
@@ -153,10 +156,8 @@ def when(
     times from finished jobs that ran longer than the job has so far, and
     simulates the cluster until the job starts.
     """
-    from gpusched.cli.workload import outages_told
     from gpusched.online.starting import when as asked
     from gpusched.online.starting import when_all
-    from gpusched.traces.outages import read_outages
     from gpusched.traces.reading import read_quietly
 
     if (job is None) != all:
@@ -170,12 +171,7 @@ def when(
         "policy": policy, "placement": how.placement, "history": known, "samples": samples,
         "seed": how.seed,
     }  # fmt: skip
-    if outages is not None:
-        names = [server.name for server in cluster.servers]
-        planned = options["outages"] = read_outages(
-            outages, names=names or None, trace=cluster.jobs
-        )
-        remark(outages_told(planned))
+    options |= _planned(outages, cluster)
     every = when_all(cluster, **options) if all else [asked(int(rows[0]), cluster, **options)]
     if known is not None:
         left_out = known.rejects.lines()
@@ -227,6 +223,19 @@ def _state_of(
     remark((f"left out: {line}" for line in state.jobs.rejects.lines()), style="yellow")
     remark([*state.jobs.notes, *unused(state.jobs, "cancel_at_s")])
     return state
+
+
+def _planned(outages: Path | None, cluster: ClusterState) -> dict[str, Any]:
+    """Read planned outages, if any, by the names of the snapshot's servers."""
+    from gpusched.cli.workload import outages_told
+    from gpusched.traces.outages import read_outages
+
+    if outages is None:
+        return {}
+    names = [server.name for server in cluster.servers]
+    planned = read_outages(outages, names=names or None, trace=cluster.jobs)
+    remark(outages_told(planned))
+    return {"outages": planned}
 
 
 def _answer_lines(defaults: dict[str, Any]) -> None:

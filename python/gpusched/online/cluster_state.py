@@ -22,6 +22,7 @@ from gpusched.engine.open_run import Simulation, snapshot
 from gpusched.engine.prepare import described
 from gpusched.engine.seams import Chosen, policy_seam
 from gpusched.model.cluster import Cluster, Domain, ServerGroup
+from gpusched.model.outages import KINDS, NEVER, Outages, core_outages
 from gpusched.plugins.policy import ContentionChoice, Policy, SpeedChoice
 from gpusched.specs.case import core_cluster, job_columns
 from gpusched.traces.workload import Trace
@@ -367,8 +368,40 @@ def asked(policy: str | Policy | _core.Order | _core.Scheduler) -> Chosen:
     return chosen
 
 
+DRAIN: Final = KINDS.index("drain")
+
+
+def with_outages(state: ClusterState, outages: Outages) -> tuple[ClusterState, dict[str, Any]]:
+    """Return the core's outages from the time of the state on.
+
+    One that has begun has hit its server already: until its end no job starts there. Then all GPUs
+    of the server are back, so none is out of use in the returned state.
+    """
+    if not isinstance(outages, Outages):
+        raise TypeError(f"outages: expected Outages, not {outages!r:.80}")
+    now_us = state.now_us
+    kept = (outages.end_us == NEVER) | (outages.end_us > now_us)
+    columns = {name: each for name, each in vars(outages).items() if isinstance(each, np.ndarray)}
+    left = dataclasses.replace(outages, **{name: each[kept] for name, each in columns.items()})
+    left = dataclasses.replace(
+        left,
+        start_us=np.maximum(left.start_us, now_us),
+        kind=np.where(left.start_us <= now_us, DRAIN, left.kind).astype(np.uint8),
+    )
+    found = core_outages(left, state.cluster)
+    pairs = zip(found["outage_server"], found["outage_start_us"], strict=True)
+    closed = [server for server, start_us in pairs if start_us == now_us]
+    rows = (state.held_job >= 0) | ~np.isin(state.held_server, closed)
+    held = {name: getattr(state, name)[rows] for name in ("held_job", "held_server", "held_mask")}
+    return dataclasses.replace(state, **held), found
+
+
 def shortest_run(
-    state: ClusterState, policy: Chosen, placement: Chosen, seed: int
+    state: ClusterState,
+    policy: Chosen,
+    placement: Chosen,
+    seed: int,
+    outages: Mapping[str, Any] | None = None,
 ) -> tuple[_core.Run, Int64 | None]:
     """Return a smaller run with the same first decision, and its jobs (None: all).
 
@@ -378,32 +411,39 @@ def shortest_run(
     if len(state.held_job) and is_of_the_queue:
         rows = np.flatnonzero(~state.is_running)
         try:
-            return _begun(state, policy, placement, seed, rows), rows
+            return _begun(state, policy, placement, seed, rows, outages), rows
         except ValueError:
             pass  # the run of all jobs raises the error with the right row
-    return _begun(state, policy, placement, seed, None), None
+    return _begun(state, policy, placement, seed, None, outages), None
 
 
 def _begun(
-    state: ClusterState, policy: Chosen, placement: Chosen, seed: int, rows: Int64 | None
+    state: ClusterState,
+    policy: Chosen,
+    placement: Chosen,
+    seed: int,
+    rows: Int64 | None,
+    outages: Mapping[str, Any] | None,
 ) -> _core.Run:
     uses_estimates = policy.has("estimate")
-    columns = job_table(state, uses_estimates=uses_estimates, rows=rows)
+    states = outages is not None
+    columns = job_table(state, uses_estimates=uses_estimates, rows=rows, states=states)
     snapshot = snapshot_of(state, rows=rows)
-    description = description_of(policy, placement, seed)
+    description = description_of(policy, placement, seed, outages)
     cluster = core_cluster(state.cluster)
     with refused(policy, placement):
         return _core.Run(_core.JobTable(**columns), cluster, description, snapshot=snapshot)
 
 
 def job_table(
-    state: ClusterState, *, uses_estimates: bool, rows: Int64 | None = None
+    state: ClusterState, *, uses_estimates: bool, rows: Int64 | None = None, states: bool = False
 ) -> dict[str, Any]:
     """Return the arguments of the core's job table.
 
     ``rows``: the jobs of the table; default: all.
+    ``states``: as for :func:`~gpusched.specs.case.job_columns`.
     """
-    columns = job_columns(state.jobs, state.cluster, uses_estimates=uses_estimates)
+    columns = job_columns(state.jobs, state.cluster, uses_estimates=uses_estimates, states=states)
     if rows is not None:
         columns = {
             name: values[rows] if name != "type_masks" else values

@@ -25,6 +25,7 @@ from gpusched.base.suggest import HintedError
 from gpusched.base.ticks import US_PER_S, seconds_to_us
 from gpusched.engine.seams import Chosen, placement_seam, policy_seam
 from gpusched.model.cluster import Cluster
+from gpusched.model.outages import Outages
 from gpusched.online.cluster_state import (
     ClusterState,
     added_us,
@@ -34,6 +35,7 @@ from gpusched.online.cluster_state import (
     shortest_run,
     some_of,
     usable,
+    with_outages,
 )
 from gpusched.online.holding import holds_now
 from gpusched.plugins.policy import PlacementChoice, Policy
@@ -188,6 +190,7 @@ def decide(
     placement: str | PlacementChoice | _core.Placement = "consolidated",
     seed: int = 0,
     memory: bytes | None = None,
+    outages: Outages | None = None,
 ) -> ClusterDecision:
     """Return the decision that ``policy`` would take in a simulation in this ``state``.
 
@@ -215,6 +218,9 @@ def decide(
         with the ``service_s`` first reported. Jobs of the first state keep their submit times;
         later jobs count as submitted when they are first reported, and a deadline that has passed
         by then passes immediately. Held jobs are not reported.
+    outages
+        As for :func:`gpusched.online.when`; not with a memory. No job starts that would reach
+        maintenance known by now.
 
     Returns
     -------
@@ -257,9 +263,15 @@ def decide(
         check_seed(seed)
         policy_seam(policy), placement_seam(placement)
         return _nothing(state, begin, memory, holds)
+    planned = None
+    if outages is not None:
+        if memory is not None:
+            raise ValueError("outages: cannot be combined with memory")
+        there, planned = with_outages(there, outages)
     if memory is None:
         try:
-            run, rows = shortest_run(there, asked(policy), placement_seam(placement), seed)
+            seams = asked(policy), placement_seam(placement)
+            run, rows = shortest_run(there, *seams, seed, planned)
         except ValueError as error:
             if _REMEMBERS not in str(error):
                 raise

@@ -31,14 +31,16 @@ from gpusched.engine.open_run import Simulation, known_us
 from gpusched.engine.seams import Chosen, placement_seam
 from gpusched.engine.simulation import simulate
 from gpusched.model.cluster import Cluster
-from gpusched.model.outages import KINDS, NEVER, Outages, core_outages
+from gpusched.model.outages import Outages
 from gpusched.online.cluster_state import (
+    DRAIN,
     ClusterState,
     asked,
     description_of,
     job_table,
     refused,
     snapshot_of,
+    with_outages,
 )
 from gpusched.online.holding import extended, hold_columns
 from gpusched.plugins.policy import PlacementChoice, Policy
@@ -726,13 +728,13 @@ class _Question:
         state, later = self.state, self.arrivals
         uses_estimates, num_jobs = self.policy.has("estimate"), len(state.jobs)
         attained_us, limit_us = seconds_to_us(state.attained_s), state.jobs.time_limit_us
-        holds = hold_columns(state)
+        holds, states = hold_columns(state), self.outages is not None
         if later is None:
-            table = job_table(state, uses_estimates=uses_estimates)
+            table = job_table(state, uses_estimates=uses_estimates, states=states)
         else:
             both = [plain(state.jobs), later.from_time(state.now_us + 1)]
             joined = Trace.concat(both, ["state", "history"])
-            table = job_columns(joined, state.cluster, uses_estimates=uses_estimates)
+            table = job_columns(joined, state.cluster, uses_estimates=uses_estimates, states=states)
             table["predicted_us"] = np.concatenate([state.jobs.service_us, later.told_us])
         cluster, snapshot = core_cluster(state.cluster), snapshot_of(state, self.first_us)
         description = description_of(self.policy, self.placement, self.seed, self.outages)
@@ -786,7 +788,7 @@ class _Question:
             return False
         columns = [self.outages[f"outage_{name}"] for name in ("server", "start_us", "kind")]
         return any(
-            server in servers and start_us < at_us < start_us + left_us and kind != _DRAIN
+            server in servers and start_us < at_us < start_us + left_us and kind != DRAIN
             for server, at_us, kind in zip(*columns, strict=True)
         )
 
@@ -817,29 +819,6 @@ class _Question:
         if larger is not None:
             state = dataclasses.replace(self.state, cluster=larger, servers=())
             yield "one more server", dataclasses.replace(now, state=state)
-
-
-def _with_outages(state: ClusterState, outages: Outages) -> tuple[ClusterState, dict[str, Any]]:
-    """Return the core's outages from the time of the state on.
-
-    One that has begun has hit its server already: until its end no job starts there. Then all GPUs
-    of the server are back, so none is out of use in the returned state.
-    """
-    now_us = state.now_us
-    kept = (outages.end_us == NEVER) | (outages.end_us > now_us)
-    columns = {name: each for name, each in vars(outages).items() if isinstance(each, np.ndarray)}
-    left = dataclasses.replace(outages, **{name: each[kept] for name, each in columns.items()})
-    left = dataclasses.replace(
-        left,
-        start_us=np.maximum(left.start_us, now_us),
-        kind=np.where(left.start_us <= now_us, _DRAIN, left.kind).astype(np.uint8),
-    )
-    found = core_outages(left, state.cluster)
-    pairs = zip(found["outage_server"], found["outage_start_us"], strict=True)
-    closed = [server for server, start_us in pairs if start_us == now_us]
-    rows = (state.held_job >= 0) | ~np.isin(state.held_server, closed)
-    held = {name: getattr(state, name)[rows] for name in ("held_job", "held_server", "held_mask")}
-    return dataclasses.replace(state, **held), found
 
 
 def _scattering(placement: Chosen, jobs: Trace) -> str | None:
@@ -874,7 +853,6 @@ def _with_one_more(cluster: Cluster, jobs: Trace, job: int) -> Cluster | None:
 
 MOST_SAMPLES: Final = 100_000
 MOST_THREADS: Final = 1024
-_DRAIN: Final = KINDS.index("drain")
 PAIRED: Final = 200
 """Number of samples on which alternatives are run and compared."""
 QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -1080,9 +1058,7 @@ def _forecasts(
         past = KnownPast.of_log(history, state)
     planned = None
     if outages is not None:
-        if not isinstance(outages, Outages):
-            raise TypeError(f"outages: expected Outages, not {outages!r:.80}")
-        state, planned = _with_outages(state, outages)
+        state, planned = with_outages(state, outages)
     question = _Question(
         state, jobs, _named(asked(policy or POLICY)),
         _named(placement_seam(placement or "consolidated")), check_seed(seed), first_us,

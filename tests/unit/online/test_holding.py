@@ -238,6 +238,26 @@ def test_a_server_out_of_use_is_back_at_the_end_of_its_outage():
     assert not gs.decide(found).what.size
 
 
+@each(
+    ("rows", "starts_now", "start_s"),
+    named={
+        "none": (([], [], []), [1], [20, 29]),
+        "a window that both jobs would reach": (([1], [28], [60], "maint"), [], [60, 69]),
+        "one that they do not reach": (([1], [29], [60], "maint"), [1], [20, 60]),
+        "one that is not known yet": (([1], [28], [60], "maint", [28]), [1], [20, 69]),
+        "one that lasts": (([1], [5], [60], "maint"), [], [60, 69]),
+        "a failure to come": (([1], [28], [60]), [1], [20, 69]),
+    },
+)
+def test_no_job_starts_that_would_reach_known_maintenance(rows, starts_now, start_s):
+    server, begin, end, *kind = rows
+    outages = gs.Outages.from_columns(server, begin, end, *kind)
+    found = state([100, 9, 9], time_limit_s=[NAN, 9, 9])
+    for policy in ("fifo-skip", "easy"):
+        assert gs.decide(found, policy=policy, outages=outages).job.tolist() == starts_now
+        assert starts(found, policy=policy, outages=outages) == start_s
+
+
 def test_a_job_that_an_outage_hits_holds_up_those_behind_it():
     outages = gs.Outages.from_columns([0, 1], [25, 40], [60, 41])
     found = state([100, 9], dependency=["", "afterok:0"])
@@ -246,7 +266,11 @@ def test_a_job_that_an_outage_hits_holds_up_those_behind_it():
 
 
 def test_outages_of_other_types_and_for_other_policies_are_refused():
-    with pytest.raises(TypeError, match="outages: expected Outages, not 3"):
-        gs.when(1, state([100, 9]), outages=3)
+    for ask in (lambda **given: gs.when(1, state([100, 9]), **given),
+                lambda **given: gs.decide(state([100, 9]), **given)):  # fmt: skip
+        with pytest.raises(TypeError, match="outages: expected Outages, not 3"):
+            ask(outages=3)
+    with pytest.raises(ValueError, match="outages: cannot be combined with memory"):
+        gs.decide(state([100, 9]), memory=b"", outages=gs.Outages.from_columns([1], [30], [40]))
     with pytest.raises(ValueError, match="row 0, column 'server': unknown server 7"):
         gs.when(1, state([100, 9]), outages=gs.Outages.from_columns([7], [30], [40]))
