@@ -225,7 +225,9 @@ def test_events_tell_the_life_of_each_job(case):
         if result.schedule.status[j] == 1:
             assert life == ["arrival", "reject"]
         else:
+            assert life.count("resize") == result.schedule.resizes[j]
             again = ["preempt", "resume"] * int(result.schedule.preemptions[j])
+            life = [kind for kind in life if kind != "resize"]
             assert life == ["arrival", "start", *again, "finish"]
 
 
