@@ -312,6 +312,7 @@ void Simulation::hold(JobId job, Time at) {
   if (std::erase_if(pending_.changes, is_its_release) == 0) {
     let_forget(job, has_been_shown(), "hold");
     state_.hold(job);
+    has_held_ = true;
   }
   change({Change::hold, job}, at);
 }
@@ -539,7 +540,7 @@ Schedule Simulation::finish() {
         "waiting job nor requested a wake-up" +
         (state_.gpus_up() < state_.cluster().num_gpus() ? "; some GPUs are down" : ""));
   }
-  warn_of_held(warnings);
+  if (may_hold_ || has_held_) warn_of_held(warnings);
   counters_.num_rates_computed = progress_.num_computed();
   counters_.num_rates_changed = progress_.num_changed();
   return Schedule(state_.jobs().num_jobs(), state_.take_records(), std::move(log_),

@@ -191,6 +191,7 @@ class Simulation {
   JobId num_found_ = 0;  // so many jobs had arrived where a run from a snapshot began
   bool may_hold_ = false;       // jobs may be held, or are cancelled by their users
   bool has_extras_ = false;     // or there are outages
+  bool has_held_ = false;       // a job was held from outside
   bool has_changed_ = false;  // of the present instant, from outside
   bool is_anew_ = false;  // a new scheduler decides, without history
   bool is_timer_ = false;    // and nothing else happened

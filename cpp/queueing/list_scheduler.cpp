@@ -13,7 +13,8 @@ ListScheduler::ListScheduler(Owned<Order> order, const Parameters& parameters)
       is_strict_(parameters.text("scan") == "strict"),
       is_clocked_(order_->lifetime() == KeyLifetime::clock),
       clears_(parameters.text("defrag") == "blocked"),
-      patience_(parameters.seconds("patience_s")) {}
+      patience_(parameters.seconds("patience_s")),
+      is_guarded_(clears_ || patience_ > Time{0}) {}
 
 std::vector<ParameterInfo> ListScheduler::parameters(bool strict) {
   return {{.name = "scan",
@@ -146,7 +147,7 @@ JobId ListScheduler::first_waiting(const State& state) {
 }
 
 void ListScheduler::decide(const State& state, const Instant& instant, Actions& actions) {
-  if (patience_ > Time{0} || clears_) [[unlikely]] {
+  if (is_guarded_) [[unlikely]] {
     decide_guarded(state, instant, actions);
   } else if (is_strict_) {
     decide_strict(state, instant, actions);

@@ -57,7 +57,8 @@ class ListScheduler final : public Scheduler {
   bool is_strict_;
   bool is_clocked_;
   bool clears_;
-  Time patience_;  // 0: without end
+  Time patience_;    // 0: without end
+  bool is_guarded_;  // by one of the two
   Ref<Placement> placement_;
   std::uint64_t seed_ = 0;
   RunHeap<KeyedJob> line_;  // the waiting jobs when strict

@@ -170,7 +170,8 @@ constexpr double exact_key(std::int64_t number) noexcept {
 
 /// The order of submission as a key.
 inline double queue_key(const State& state, JobId job) noexcept {
-  return static_cast<double>(state.queue_number(job));
+  return state.jobs().has_requeues_back() ? static_cast<double>(state.queue_number(job))
+                                          : key_of(state.jobs().submit(job));
 }
 
 /// Comes after the key of any time of a run.

@@ -65,7 +65,7 @@ def num_words_of_pages(_: Path) -> int:
 
 
 BUDGETS: dict[str, tuple[int, Callable[[Path], int]]] = {
-    "lines of C++": (52_371, lambda _: num_lines(CPP_FILES)),
+    "lines of C++": (52_376, lambda _: num_lines(CPP_FILES)),
     "lines of the package": (75_670, lambda _: num_lines(PYTHON_FILES)),
     "lines of the papers": (6_874, lambda _: num_lines(sorted(PAPERS.rglob("*.py")))),
     "statements of the package": (36_501, num_statements),
