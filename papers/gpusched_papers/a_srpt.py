@@ -267,7 +267,8 @@ class Recorder(gs.Predictor):
     def predict(self, jobs: NDArray[np.int64]) -> Float64:
         """Pass it on, and keep the answer."""
         self.predicted_s[jobs] = self._inner.predict(jobs)
-        return self.predicted_s[jobs]
+        found: Float64 = self.predicted_s[jobs]
+        return found
 
     @property
     def covered(self) -> NDArray[np.bool_] | None:
@@ -292,7 +293,8 @@ class Recorded(gs.Predictor):
 
     def predict(self, jobs: NDArray[np.int64]) -> Float64:
         """Look them up."""
-        return self._predicted_s[jobs]
+        found: Float64 = self._predicted_s[jobs]
+        return found
 
 
 def run_arms(setting: Setting, arms: tuple[Arm, ...], seed: int) -> list[Row]:

@@ -611,7 +611,8 @@ def _taken_away(summary: Summary, settings: Sequence[Setting]) -> Iterable[Table
     """One addition taken away from all, and one more at a time down to none of them."""
 
     def by_seed(arm: Arm) -> Float64:
-        return np.mean([summary.values(setting, arm) for setting in settings], axis=0)
+        found: Float64 = np.mean([summary.values(setting, arm) for setting in settings], axis=0)
+        return found
 
     def row(arm: Arm) -> list[Any]:
         """By how much it is ahead of the best of the baselines."""

@@ -191,7 +191,10 @@ def _do_the_work(
 
 def _is_ring(placements: Int64, server: int) -> NDArray[np.bool_]:
     """Which placements put a ring on the link of ``server``."""
-    return (placements[:, server] > 0) & (np.count_nonzero(placements, axis=1) > 1)
+    used: NDArray[np.bool_] = (placements[:, server] > 0) & (
+        np.count_nonzero(placements, axis=1) > 1
+    )
+    return used
 
 
 def _limit_progress(
@@ -284,7 +287,8 @@ def instance(
         bandwidth = np.minimum(intra, share) if span > 1 else np.full(most_rings, intra)
         moved = profile.gradient_bytes * (width - 1) / width
         rest = overhead_s * span + profile.compute_s(cluster.gpu_types[0])
-        return 2.0 * moved / bandwidth + moved / reduction_bytes_per_s + rest
+        seconds: Float64 = 2.0 * moved / bandwidth + moved / reduction_bytes_per_s + rest
+        return seconds
 
     placements, rates = [], []
     for job in range(num_jobs):

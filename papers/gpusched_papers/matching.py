@@ -169,7 +169,8 @@ class Instance:
     @property
     def work(self) -> Float64:
         """Samples that each job has left."""
-        return self.rounds * self.round_samples
+        left: Float64 = self.rounds * self.round_samples
+        return left
 
     def arguments(self) -> dict[str, Any]:
         """The same as :func:`gpusched.online.place_jobs` takes it."""
@@ -189,7 +190,8 @@ class Instance:
                 slowest = np.where(counts > 0, self.rates, np.inf).min(axis=1)
                 compute = self.work / (workers * slowest)
             ring = 2.0 * (workers - 1) / workers * self.gradient_bytes / _BYTES_PER_S
-        return np.where(workers > 0, compute + self.rounds * ring, np.inf)
+        seconds: Float64 = np.where(workers > 0, compute + self.rounds * ring, np.inf)
+        return seconds
 
     def mean_s(self, counts: Counts, split: str = "proportional") -> float:
         """Mean completion in seconds."""

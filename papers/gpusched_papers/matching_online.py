@@ -258,7 +258,8 @@ def finish_time_fairness(result: gs.Result) -> Float64:
     )
     share = result.cluster.num_gpus * capacity(trace) / mean_jobs
     alone_s = trace.service_us / US_PER_S * np.maximum(1.0, trace.gpus / share)
-    return (finish - submit) / US_PER_S / alone_s
+    found: Float64 = (finish - submit) / US_PER_S / alone_s
+    return found
 
 
 class Summary(Runs):

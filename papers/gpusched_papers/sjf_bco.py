@@ -496,7 +496,8 @@ def chance(by_kappa: dict[int, list[float]]) -> Chance:
     every = np.stack(list(curve.values()))
 
     def grows(at: int) -> NDArray[np.bool_]:
-        return curve[at] / curve[8] >= KAPPA_MAKESPAN[at] / KAPPA_MAKESPAN[8]
+        found: NDArray[np.bool_] = curve[at] / curve[8] >= KAPPA_MAKESPAN[at] / KAPPA_MAKESPAN[8]
+        return found
 
     as_high = grows(1) & grows(32)
     is_u = every[1:-1].min(axis=0) < np.minimum(every[0], every[-1])

@@ -80,7 +80,8 @@ class Servers(FrozenColumns):
         """Return for each mask whether it is empty or has GPUs that the server lacks."""
         all_gpus = self.all_gpus.take(server + _ONE, mode="clip")
         # The GPUs of a server are the lowest bits; 0 - 1 wraps to more than any mask.
-        return mask - _ONE_GPU >= all_gpus
+        lack: Bool = mask - _ONE_GPU >= all_gpus
+        return lack
 
 
 def allowed_by_set(trace: Trace, cluster: Cluster) -> Bool:
@@ -304,7 +305,8 @@ class Case(LoggedRun):
         fails = Downtimes.of(self.cluster, self.outages, (FAIL,))
         next_us = fails.next_us(self.rows["server"], self.rows["start_us"])
         fails_now = np.logical_or.reduceat(next_us == self.rows["end_us"], self.first)
-        return self.is_hit & fails_now
+        is_failure: Bool = self.is_hit & fails_now
+        return is_failure
 
     @kept
     def failures(self) -> Int64:
@@ -362,7 +364,8 @@ class Case(LoggedRun):
         held = np.bitwise_count(self.rows["mask"]).astype(np.int64)
         if self.has_one_row_each:
             return held
-        return np.add.reduceat(held, self.first)
+        width: Int64 = np.add.reduceat(held, self.first)
+        return width
 
     @property
     def last_servers(self) -> Int64:
@@ -400,7 +403,8 @@ class Case(LoggedRun):
     def paid_us(self) -> Int64:
         """The part of that time within the interval."""
         due_us = self.restart_us if len(self.resumed) else 0
-        return np.minimum(self.lasts_us, due_us)
+        paid_us: Int64 = np.minimum(self.lasts_us, due_us)
+        return paid_us
 
     @kept
     def added_us(self) -> Int64:
@@ -421,7 +425,8 @@ class Case(LoggedRun):
     @kept
     def rejected(self) -> Bool:
         """The jobs of the trace claimed to be rejected."""
-        return self.claimed["status"] == REJECTED
+        rejected: Bool = self.claimed["status"] == REJECTED
+        return rejected
 
     @kept
     def num_rejected(self) -> int:

@@ -105,7 +105,8 @@ class Course:
             return np.empty(0, np.int64)
         jobs, _ = self.taken_back(case)
         num_runs = case.num_intervals[jobs] - case.num_resizes[jobs] - case.hits[jobs]
-        return jobs[case.claimed["preemptions"][jobs] < num_runs]
+        cut: Int64 = jobs[case.claimed["preemptions"][jobs] < num_runs]
+        return cut
 
     def ends(self, case: Case) -> Bool:
         """Return whether each job of the trace has come to an end."""

@@ -189,7 +189,8 @@ def _looks(case: Case, course: Course) -> Float64:
         change -= np.bincount(moments.before(at_us[~case.has_run[jobs]]), minlength=size)
     # Timers are further instants, which the log does not record.
     many = max(1.0, case.schedule.counters.get("instants", size) / size)
-    return np.cumsum(np.maximum(np.cumsum(change), 0) + 1.0) * many
+    looks: Float64 = np.cumsum(np.maximum(np.cumsum(change), 0) + 1.0) * many
+    return looks
 
 
 def _affordable(case: Case, course: Course, most_looks: int) -> int:

@@ -61,4 +61,5 @@ class Downtimes:
     def cover(self, server: Int64, us: Int64) -> Bool:
         """Return whether each moment on its server lies in one."""
         index, servers = self._after(server, us)
-        return (servers[index - 1] == server) & (us < np.append(self.end_us, 0)[index - 1])
+        covers: Bool = (servers[index - 1] == server) & (us < np.append(self.end_us, 0)[index - 1])
+        return covers

@@ -122,7 +122,8 @@ def _column(columns: Mapping[str, AnyArray], name: str, size: int) -> Int64:
 def _spread(begin: Int64, size: Int64) -> Int64:
     """Return the places of ranges, one after the other."""
     before = np.cumsum(size) - size
-    return np.repeat(begin - before, size) + np.arange(int(size.sum()))
+    places: Int64 = np.repeat(begin - before, size) + np.arange(int(size.sum()))
+    return places
 
 
 @dataclass(frozen=True)

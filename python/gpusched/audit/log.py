@@ -252,7 +252,8 @@ class Occupancy:
     def free(self) -> Int64:
         """GPUs held after the instant; less if any has two holders."""
         _, _, held, _ = self._changes
-        return self._server_gpus[self.server] - held[self._is_last]
+        free: Int64 = self._server_gpus[self.server] - held[self._is_last]
+        return free
 
     @kept
     def first(self) -> Int64:
@@ -342,7 +343,8 @@ class LoggedRun:
         columns = self.columns
         if self.is_in_order:
             return np.arange(len(columns["job"]))
-        return np.lexsort((columns["server"], columns["start_us"], columns["job"]))
+        order: Int64 = np.lexsort((columns["server"], columns["start_us"], columns["job"]))
+        return order
 
     def hand_over(self, at_us: Sequence[int]) -> None:
         """Let other policies take over at these times, ascending, each at its instant.
@@ -396,7 +398,8 @@ class LoggedRun:
     def continues(self) -> Bool:
         """Whether each row except the first belongs to the same interval as the one before."""
         job, start_us = self.rows["job"], self.rows["start_us"]
-        return (job[1:] == job[:-1]) & (start_us[1:] == start_us[:-1])
+        continues: Bool = (job[1:] == job[:-1]) & (start_us[1:] == start_us[:-1])
+        return continues
 
     @kept
     def first(self) -> Int64:
@@ -423,7 +426,8 @@ class LoggedRun:
     @kept
     def lasts_us(self) -> Int64:
         """Length of each interval."""
-        return self.end_us - self.start_us
+        lasts_us: Int64 = self.end_us - self.start_us
+        return lasts_us
 
     def _of_intervals(self, name: str) -> Int64:
         column = self.rows[name]
@@ -432,7 +436,8 @@ class LoggedRun:
     @kept
     def resumes(self) -> Bool:
         """Whether each interval except the first is of the same job as the one before."""
-        return self.job[1:] == self.job[:-1]
+        resumes: Bool = self.job[1:] == self.job[:-1]
+        return resumes
 
     @kept
     def opens(self) -> Int64:
@@ -495,7 +500,8 @@ class LoggedRun:
             return np.zeros(len(self.job), np.bool_)
         rows = self.rows
         next_us = self.fails.next_us(rows["server"], rows["start_us"])
-        return np.logical_or.reduceat(next_us == rows["end_us"], self.first)
+        meets: Bool = np.logical_or.reduceat(next_us == rows["end_us"], self.first)
+        return meets
 
     @kept
     def is_resize(self) -> Bool:
@@ -545,7 +551,8 @@ class LoggedRun:
     @kept
     def waits(self) -> Bool:
         """Whether the job of each interval waited for it."""
-        return self.since_us < self.start_us
+        waits: Bool = self.since_us < self.start_us
+        return waits
 
     @kept
     def any_waits(self) -> bool:

@@ -444,7 +444,8 @@ def _blocks(costs: Int64) -> Iterator[tuple[int, int]]:
 
 def _offsets(counts: Int64) -> Int64:
     """Start of each of some consecutive runs."""
-    return np.cumsum(counts) - counts
+    begins: Int64 = np.cumsum(counts) - counts
+    return begins
 
 
 def _ranges(begins: Int64, counts: Int64) -> Int64:

@@ -47,7 +47,8 @@ def _remaining_us(case: Case) -> Int64 | None:
     else:
         left = service + case.rule.overrun_us + case.before(case.added_us) - _attained_us(case)
     truly = np.maximum(left, 1) + (predicted[case.job] - service)
-    return np.maximum(truly, 1)
+    remaining: Int64 = np.maximum(truly, 1)
+    return remaining
 
 
 def _of_job(column: Callable[[Case], AnyArray | None], *, on_fixed: bool = False) -> Key:
@@ -161,7 +162,8 @@ def _equal_parts(given: Given) -> Share:
         bytes_per_s: Float64, rings: Int64 | int, own: Int64 | int, behind: Int64 | int
     ) -> Float64:
         crowd = np.maximum(1.0, scaling * rings)
-        return bytes_per_s / (crowd + degradation * (crowd - 1.0))
+        part: Float64 = bytes_per_s / (crowd + degradation * (crowd - 1.0))
+        return part
 
     return share
 

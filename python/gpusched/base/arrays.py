@@ -30,7 +30,8 @@ def read_only(values: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
         return view
     # The flag of an array can be set again if its owner is writable. A view of a read-only buffer
     # is its own owner.
-    return np.asarray(array.data.toreadonly())
+    lent: npt.NDArray[_Scalar] = np.asarray(array.data.toreadonly())
+    return lent
 
 
 def freeze_columns(columns: Any, *, is_own: bool = False) -> None:

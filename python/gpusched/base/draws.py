@@ -55,7 +55,8 @@ def uniform(seed: int, stream: int, rows: Int64, counter: int = 0) -> Float64:
     state = (state + _GOLDEN) % _WORD
     bits = _mixed(rows.astype(np.uint64) * np.uint64(_GOLDEN) + np.uint64(state))
     bits = _mixed(bits + np.uint64((counter + 1) * _GOLDEN % _WORD))
-    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    numbers: Float64 = (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return numbers
 
 
 def _mix(word: int) -> int:

@@ -77,7 +77,8 @@ def unmasked(what: str, values: Any) -> Float64:
     if missing is not None and missing.any():
         first = np.argwhere(missing)[0].tolist()
         raise ValueError(f"{what}[{', '.join(map(str, first))}]: is masked")
-    return np.require(array, np.float64, "C")
+    made: Float64 = np.require(array, np.float64, "C")
+    return made
 
 
 def plain_array(what: str, values: Any) -> AnyArray:
@@ -122,7 +123,8 @@ def kind_name(array: AnyArray, values: Any) -> str:
 def masked_rows(values: Any) -> Bool | None:
     """Return which entries are masked, None if none can be."""
     if isinstance(values, np.ma.MaskedArray):
-        return np.ma.getmaskarray(values)
+        mask: Bool = np.ma.getmaskarray(values)
+        return mask
     return None
 
 

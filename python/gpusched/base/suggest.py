@@ -75,7 +75,8 @@ def _fields_at(kind: type, path: str) -> list[str]:
 
 
 def _members(kind: inspect.Type) -> tuple[inspect.Type, ...]:
-    return getattr(kind, "types", (kind,))  # of a union
+    types: tuple[inspect.Type, ...] = getattr(kind, "types", (kind,))  # of a union
+    return types
 
 
 def _inner(kind: Any, step: str) -> Iterator[inspect.Type]:

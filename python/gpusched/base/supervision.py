@@ -75,7 +75,8 @@ class StopScope:
 
 def scope_here() -> StopScope | None:
     """Return the scope that this thread is in."""
-    return getattr(_here, "scope", None)
+    scope: StopScope | None = getattr(_here, "scope", None)
+    return scope
 
 
 class Cancelled(Exception):

@@ -201,7 +201,8 @@ def _masks(columns: dict[str, Any], num_jobs: int, num_types: int) -> Int64:
     if "type_set" not in columns:
         return np.full(num_jobs, every, dtype=np.int64)
     masks = np.array([mask & every for mask in columns["type_masks"].tolist()], dtype=np.int64)
-    return masks[columns["type_set"]]
+    found: Int64 = masks[columns["type_set"]]
+    return found
 
 
 _BISECTIONS: Final = 48
@@ -413,7 +414,8 @@ def _least_costs(prices: Float64, windows: Windows, tree: TimeTree) -> Float64:
         )
         for at in (low, high)
     ]
-    return np.maximum(*costs)
+    least: Float64 = np.maximum(*costs)
+    return least
 
 
 def pooled_bound(windows: Windows, most_cells: int) -> float:

@@ -56,7 +56,8 @@ def proceed(
     instant.
     """
     if online is None and after is None:
-        return run.proceed(limit_us, most)
+        handled: int = run.proceed(limit_us, most)
+        return handled
     num_instants = 0
     while num_instants < most:
         next_us = run.next_us

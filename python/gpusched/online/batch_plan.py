@@ -115,7 +115,8 @@ class Plan:
         for gpu in range(int(gpus.max())):
             has = (rows["mask"] >> np.uint64(gpu)) & np.uint64(1) != 0
             np.add.at(busy, begin[rows["server"][has]] + gpu, length[has])
-        return busy / 1e6
+        seconds: Float64 = busy / 1e6
+        return seconds
 
     def allocation(self, job: int) -> dict[int, tuple[int, ...]]:
         """Return the GPUs bound to a job (a row of the trace), by server.

@@ -199,7 +199,8 @@ class ClusterState:
     @property
     def is_running(self) -> Bool:
         """bool, one per job: whether it holds GPUs."""
-        return ~np.isnan(self.start_s)
+        found: Bool = ~np.isnan(self.start_s)
+        return found
 
     @property
     def num_withheld(self) -> int:

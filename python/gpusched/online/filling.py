@@ -186,7 +186,8 @@ class FillResult(FrozenColumns):
         return self.requests.gpu_milli[self.arrivals]
 
     def _part(self, milli: AnyArray) -> Float64:
-        return milli / float(WHOLE_GPU * self.cluster.num_gpus)
+        parts: Float64 = milli / float(WHOLE_GPU * self.cluster.num_gpus)
+        return parts
 
 
 Order = Literal["drawn", "listed", "shuffled"]

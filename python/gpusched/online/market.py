@@ -236,12 +236,14 @@ class JobPlacement:
     @property
     def num_workers(self) -> Int64:
         """Number of workers of each job, shape ``(jobs,)``: the category."""
-        return self.counts.sum(axis=1, dtype=np.int64)
+        found: Int64 = self.counts.sum(axis=1, dtype=np.int64)
+        return found
 
     @property
     def waits(self) -> Bool:
         """Which jobs have no workers, since there are too few, or none that they can use."""
-        return self.num_workers == 0
+        found: Bool = self.num_workers == 0
+        return found
 
     @property
     def gap(self) -> float:

@@ -202,7 +202,8 @@ class ServiceDraws:
                 return _longer(kind, attained_us, uniform)
         least = max(attained_us, int(self._all.service_us[0]))
         tail = least * (1.0 - uniform) ** (-1.0 / self._exponent)
-        return np.maximum(np.minimum(tail, _MOST_US).astype(np.int64), attained_us + 1)
+        far: Int64 = np.maximum(np.minimum(tail, _MOST_US).astype(np.int64), attained_us + 1)
+        return far
 
     def _alike(
         self, told: Float64, told_us: int, attained_us: int, uniform: Float64
@@ -214,7 +215,8 @@ class ServiceDraws:
         longer = np.sort(services[services > attained_us])
         if len(longer) < LEAST:
             return None
-        return longer[(uniform * len(longer)).astype(np.int64)]
+        found: Int64 = longer[(uniform * len(longer)).astype(np.int64)]
+        return found
 
 
 def _by_class(services: Int64, finished: Bool, classes: Int64) -> dict[int, _Kind]:
@@ -234,12 +236,14 @@ def _longer(kind: _Kind, attained_us: int, uniform: Float64) -> Int64:
     first = int(np.searchsorted(kind.service_us, attained_us, side="right"))
     below = float(kind.share[first - 1]) if first else 0.0
     at = np.searchsorted(kind.share, below + uniform * (1.0 - below), side="right")
-    return kind.service_us[np.minimum(at, len(kind.service_us) - 1)]
+    found: Int64 = kind.service_us[np.minimum(at, len(kind.service_us) - 1)]
+    return found
 
 
 def width_classes(gpus: np.ndarray[tuple[int], np.dtype[np.int32]] | Int64) -> Int64:
     """Return the class of each number of GPUs: 0 for 1, 1 for 2, 2 for 3 and 4, 3 for 5 to 8."""
-    return np.ceil(np.log2(gpus)).astype(np.int64)
+    classes: Int64 = np.ceil(np.log2(gpus)).astype(np.int64)
+    return classes
 
 
 def _hill(services: Int64) -> float:
@@ -385,7 +389,8 @@ def stretch_factors(
 def stretched(wait_s: Float64, factors: Float64) -> Float64:
     """Return corrected, ascending waits by quantile; one forecast, or one per row."""
     made = np.maximum(0.0, (wait_s + _FLOOR_S) * factors - _FLOOR_S)
-    return np.maximum.accumulate(made, axis=-1)
+    found: Float64 = np.maximum.accumulate(made, axis=-1)
+    return found
 
 
 _SHOWN: Final = 5
@@ -477,7 +482,8 @@ class StartForecast(FrozenColumns):
         drawn_s = nearest_rank(self.start_s, self.quantiles)
         if self.factors is None:
             return drawn_s
-        return self.now_s + stretched(drawn_s - self.now_s, self.factors)
+        found: Float64 = self.now_s + stretched(drawn_s - self.now_s, self.factors)
+        return found
 
     @property
     def median_s(self) -> float:
@@ -553,7 +559,8 @@ class StartForecast(FrozenColumns):
 def nearest_rank(ascending: AnyArray, parts: tuple[float, ...]) -> Float64:
     """Return nearest-rank quantiles."""
     ranks = np.ceil(np.array(parts) * len(ascending)).astype(np.int64) - 1
-    return ascending[np.maximum(ranks, 0)]
+    found: Float64 = ascending[np.maximum(ranks, 0)]
+    return found
 
 
 def _said(each: Sooner) -> str:
@@ -595,7 +602,8 @@ class StartCalibration:
     @property
     def share(self) -> Float64:
         """Fraction of the questions in which the job had started by each quantile."""
-        return (self.wait_s[:, None] <= self.forecast_s).mean(axis=0)
+        found: Float64 = (self.wait_s[:, None] <= self.forecast_s).mean(axis=0)
+        return found
 
     @property
     def share_within(self) -> float:
@@ -1145,7 +1153,8 @@ def _named(chosen: Chosen) -> Chosen:
 
 def _seconds(started: Sequence[Started]) -> Float64:
     start_us = np.array([each.start_us for each in started], np.float64)
-    return np.where(start_us < 0, np.inf, start_us / US_PER_S)
+    found: Float64 = np.where(start_us < 0, np.inf, start_us / US_PER_S)
+    return found
 
 
 def _compared(what: str, base: Sequence[Started], other: Sequence[Started], now_s: float) -> Sooner:

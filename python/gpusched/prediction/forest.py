@@ -227,7 +227,8 @@ class Trees:
     def _leaves(self, features: Float32) -> Float64:
         # One contiguous row per job is summed in the same order for any number of rows.
         leaf = self._leaf_of(features)
-        return self.value[leaf.T.copy()].mean(axis=1)
+        mean: Float64 = self.value[leaf.T.copy()].mean(axis=1)
+        return mean
 
     def _leaf_of(self, features: Float32) -> Int32:
         """Return the leaf of each row, one line per tree."""
@@ -404,7 +405,8 @@ class Forest(Learner):
         found = mean_log(self.log, rows) if self.model is None else self.model.predict(features)
         is_log = self.model is None or self.target != "mean"
         seconds = np.exp(found) if is_log else found
-        return np.minimum(seconds * US_PER_S, MAX_SERVICE_US)
+        predicted_us: Float64 = np.minimum(seconds * US_PER_S, MAX_SERVICE_US)
+        return predicted_us
 
     def _is_due(self, now_us: int) -> bool:
         num_new = len(self.log) - self._num_fitted

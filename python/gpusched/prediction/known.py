@@ -36,7 +36,8 @@ class _OfTrace(_AtOnce):
     """Reads predictions from a column of the trace."""
 
     def _all(self, trace: Trace, seed: int) -> Int64:
-        return PredictedBy(self.column, self.name).values(trace)
+        values: Int64 = PredictedBy(self.column, self.name).values(trace)
+        return values
 
 
 @register_predictor("oracle")
@@ -56,9 +57,10 @@ class Auto(_AtOnce):
     needs_truth = True
 
     def _all(self, trace: Trace, seed: int) -> Int64:
-        return PredictedBy(
+        values: Int64 = PredictedBy(
             "estimate_us" if has_all_estimates(trace) else "service_us", self.name
         ).values(trace)
+        return values
 
 
 @register_predictor("noise")

@@ -254,7 +254,8 @@ def finish_ticks(finish_s: ArrayLike, num_jobs: int) -> Int64:
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(f"finish_s[{row}]: {seconds[row]} must be a time, or NaN for never")
-    return np.where(never, -1, seconds_to_us(np.where(never, 0, seconds)))
+    ticks: Int64 = np.where(never, -1, seconds_to_us(np.where(never, 0, seconds)))
+    return ticks
 
 
 class RecordedRun:

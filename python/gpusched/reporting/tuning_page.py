@@ -102,7 +102,7 @@ def tuning(source: Tuning) -> alt.LayerChart:
         ),
     ]
     made: Any = alt.layer(*layers, data=alt.InlineData(values=rows), width=style.WIDTH, height=300)
-    return style.picture(
+    drawn: alt.LayerChart = style.picture(
         made,
         "tuning",
         f"{metric.label} by trial",
@@ -110,6 +110,7 @@ def tuning(source: Tuning) -> alt.LayerChart:
         f"{metric.label}: {source.better} is better.",
         findings,
     )
+    return drawn
 
 
 def write_tuning(

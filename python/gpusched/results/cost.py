@@ -62,7 +62,8 @@ def row_gpus(trace: Trace, rows: Mapping[str, AnyArray]) -> Float64:
 
 def _row_gpu_us(trace: Trace, rows: Mapping[str, AnyArray]) -> Float64:
     """Return the GPU time of each row, microseconds."""
-    return row_gpus(trace, rows) * (rows["end_us"] - rows["start_us"])
+    gpu_us: Float64 = row_gpus(trace, rows) * (rows["end_us"] - rows["start_us"])
+    return gpu_us
 
 
 def logged_gpu_us(trace: Trace, rows: Mapping[str, AnyArray]) -> Float64:

@@ -32,12 +32,14 @@ class Exported(msgspec.Struct, frozen=True):
     @property
     def is_finished(self) -> Bool:
         """Per job, whether it finished."""
-        return np.asarray(self.schedule.status) == FINISHED
+        finished: Bool = np.asarray(self.schedule.status) == FINISHED
+        return finished
 
     @property
     def is_rejected(self) -> Bool:
         """Per job, whether it was rejected."""
-        return np.asarray(self.schedule.status) == REJECTED
+        rejected: Bool = np.asarray(self.schedule.status) == REJECTED
+        return rejected
 
     @property
     def over_us(self) -> Int64:

@@ -159,7 +159,8 @@ class RunFacts:
     @kept
     def all_finished(self) -> Bool:
         """Which jobs finished, counted or not."""
-        return np.asarray(self.schedule.status) == FINISHED
+        finished: Bool = np.asarray(self.schedule.status) == FINISHED
+        return finished
 
     @kept
     def finished(self) -> Bool:
@@ -264,7 +265,8 @@ class RunFacts:
     @kept
     def flow_us(self) -> Int64:
         """Finish - submit of the finished jobs, microseconds."""
-        return (self.schedule.finish_us - self.trace.submit_us)[self.finished]
+        flow: Int64 = (self.schedule.finish_us - self.trace.submit_us)[self.finished]
+        return flow
 
     @kept
     def jct_s(self) -> Float64:
@@ -279,7 +281,8 @@ class RunFacts:
     @kept
     def wait_us(self) -> Int64:
         """All time without GPUs of the finished jobs, microseconds."""
-        return self.flow_us - self.schedule.held_us[self.finished]
+        wait: Int64 = self.flow_us - self.schedule.held_us[self.finished]
+        return wait
 
     @kept
     def ordered_wait_s(self) -> Float64:
@@ -306,7 +309,8 @@ class RunFacts:
     @kept
     def service_s(self) -> Float64:
         """Run times (service) of the finished jobs, seconds."""
-        return self.trace.service_us[self.finished] / US_PER_S
+        service: Float64 = self.trace.service_us[self.finished] / US_PER_S
+        return service
 
     @kept
     def gpus(self) -> Float64:
@@ -384,7 +388,8 @@ class RunFacts:
         first, opens, ends = self._ended
         hit = np.flatnonzero(ends[:-1] == INTERRUPT)
         hit = hit[~opens[hit + 1] & self.counted[rows["job"][first[hit]]]]
-        return rows["start_us"][first[hit + 1]] - rows["end_us"][first[hit]]
+        waited_us: Int64 = rows["start_us"][first[hit + 1]] - rows["end_us"][first[hit]]
+        return waited_us
 
     @property
     def _ended(self) -> tuple[Int64, Bool, AnyArray]:
@@ -435,12 +440,14 @@ class RunFacts:
     @kept
     def has_deadline(self) -> Bool:
         """Which counted jobs have a deadline; requires a trace with deadlines."""
-        return (np.asarray(self.trace.deadline_us) >= 0) & self.counted
+        has: Bool = (np.asarray(self.trace.deadline_us) >= 0) & self.counted
+        return has
 
     @kept
     def late_us(self) -> Int64:
         """Finish - deadline, microseconds."""
-        return np.asarray(self.schedule.finish_us) - np.asarray(self.trace.deadline_us)
+        late: Int64 = np.asarray(self.schedule.finish_us) - np.asarray(self.trace.deadline_us)
+        return late
 
     @kept
     def met(self) -> Bool:

@@ -283,7 +283,8 @@ def widths_of(rows: Mapping[str, AnyArray], first: Int64, gpus: Int32) -> Int64:
     pooled = rows["server"] < 0
     if pooled.any():
         held = np.where(pooled, gpus[rows["job"]], held)
-    return np.add.reduceat(held, first)
+    widths: Int64 = np.add.reduceat(held, first)
+    return widths
 
 
 def whole_intervals(rows: Mapping[str, AnyArray]) -> tuple[Int64, Bool]:

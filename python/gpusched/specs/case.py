@@ -409,7 +409,8 @@ def iteration_limits(
     >>> bool(limits["low"][0] <= limits["min"][0] <= limits["max"][0])
     True
     """
-    return _core.iteration_limits(*_speed_arguments(trace, cluster, speed))
+    limits: dict[str, Float64] = _core.iteration_limits(*_speed_arguments(trace, cluster, speed))
+    return limits
 
 
 def least_costs(trace: Trace, cluster: Cluster, *, speed: str | SpeedChoice) -> dict[str, Float64]:
@@ -420,7 +421,8 @@ def least_costs(trace: Trace, cluster: Cluster, *, speed: str | SpeedChoice) -> 
     lowest and highest number of GPUs on which it can run, ``narrowest`` and ``widest``: the
     requested number if the speed is not elastic.
     """
-    return _core.least_costs(*_speed_arguments(trace, cluster, speed))
+    costs: dict[str, Float64] = _core.least_costs(*_speed_arguments(trace, cluster, speed))
+    return costs
 
 
 def _speed_arguments(trace: Trace, cluster: Cluster, speed: str | SpeedChoice) -> tuple[Any, ...]:

@@ -156,7 +156,8 @@ class ComparedRuns:
 
         if format not in FORMATS:
             raise ValueError(f"format: {format!r} must be one of {', '.join(FORMATS)}")
-        return getattr(table_of(self, caption or ""), f"to_{format}")()
+        made: str = getattr(table_of(self, caption or ""), f"to_{format}")()
+        return made
 
     def __repr__(self) -> str:
         return (

@@ -201,7 +201,7 @@ class Processes(Backend):
         from loky import ProcessPoolExecutor
         from loky.backend import get_context
 
-        return ProcessPoolExecutor(
+        executor: Executor = ProcessPoolExecutor(
             self._num_slots,
             context=get_context("loky_init_main"),
             initializer=end_with_parent,
@@ -209,6 +209,7 @@ class Processes(Backend):
             # Jobs that stay for the next run are not a leak.
             env={"LOKY_MAX_MEMORY_LEAK_SIZE": "1e15"},
         )
+        return executor
 
     def is_lost(self, error: BaseException) -> bool:
         """Whether a process died, and all calls with it."""

@@ -691,7 +691,8 @@ def source_of(entry: StudyTrace) -> Trace | None:
     if entry.generate is not None:
         return None
     if entry.trace is not None:
-        return entry.trace
+        given: Trace = entry.trace
+        return given
     from gpusched.traces.reading import read_trace
 
     return read_trace(

@@ -120,7 +120,8 @@ class Tuning:
     @property
     def default_value(self) -> float | None:
         """The metric of the baseline in the whole search window."""
-        return self.held_out.filter(policy=self.baseline)["search_value"][0]
+        found: float | None = self.held_out.filter(policy=self.baseline)["search_value"][0]
+        return found
 
     @property
     def recommended(self) -> str:

@@ -172,7 +172,8 @@ class Requests:
     @property
     def is_share(self) -> Bool:
         """bool: whether each request is for a share of a GPU."""
-        return (self.gpus == 1) & (self.share_milli < WHOLE_GPU)
+        shares: Bool = (self.gpus == 1) & (self.share_milli < WHOLE_GPU)
+        return shares
 
     @property
     def gpu_milli(self) -> Int64:

@@ -45,7 +45,8 @@ def drawn_index(
             raise ValueError("weights: at least one must be positive")
     ends = np.cumsum(shares)
     drawn = random.random(num_jobs) * ends[-1]
-    return np.searchsorted(ends, drawn, side="right").astype(np.int32)
+    index: Int32 = np.searchsorted(ends, drawn, side="right").astype(np.int32)
+    return index
 
 
 def graph_index(values: Any, graphs: Sequence[JobGraph], gpus: Int32) -> Int32:

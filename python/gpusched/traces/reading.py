@@ -175,7 +175,8 @@ def read_source(
         if name not in reader.options:
             known = nearest(name, reader.options) if reader.options else "; it has none"
             raise TypeError(f"{source}: format {reader.name!r} has no option {name!r}{known}")
-    return reader.read(source, on_bad=on_bad, **given)
+    trace: Trace = reader.read(source, on_bad=on_bad, **given)
+    return trace
 
 
 def _check_kind(source: Source) -> None:

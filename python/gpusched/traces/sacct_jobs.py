@@ -444,7 +444,10 @@ def _run_times_us(read: ReadColumns, start_us: Int64, end_us: Int64) -> Int64:
 def _us(seconds: Float64, missing: Int64) -> Int64:
     """Return microseconds; ``missing`` where seconds are not a valid number."""
     is_known = np.isfinite(seconds) & (seconds >= 0) & (seconds < 2**40)
-    return np.where(is_known, np.where(is_known, seconds, 0) * US_PER_S, missing).astype(np.int64)
+    found: Int64 = np.where(is_known, np.where(is_known, seconds, 0) * US_PER_S, missing).astype(
+        np.int64
+    )
+    return found
 
 
 def _require_ended(screen: Screen, attempts: Attempts) -> None:

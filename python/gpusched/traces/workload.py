@@ -1536,7 +1536,8 @@ def _fulfilling(trace: Trace, condition: str) -> Bool:
         raise ValueError(f"filter: {condition!r} must be a condition, such as gpus >= 8")
     if len(found) == 1:
         found = found.new_from_index(0, frame.height)
-    return found.fill_null(False).to_numpy()
+    chosen: Bool = found.fill_null(False).to_numpy()
+    return chosen
 
 
 def _with_quoted_names(condition: str, names: Sequence[str]) -> str:

@@ -187,7 +187,8 @@ def _least(
     found = attended(lambda: milp(cost, bounds=Bounds(lowest, highest), constraints=rows))
     if found.x is None:
         raise UnsolvedError
-    return found.x
+    solution: Array = found.x
+    return solution
 
 
 def _least_and_prices(cost: Array, matrix: Any, bound: Array) -> tuple[Array, Array]:
@@ -241,7 +242,8 @@ def _matrix(
 
 def _clean(fractions: Array) -> Array:
     """Round away errors that must not affect the order."""
-    return np.round(np.clip(fractions, 0.0, 1.0), 6)
+    cleaned: Array = np.round(np.clip(fractions, 0.0, 1.0), 6)
+    return cleaned
 
 
 _STEPS: Final = 100
@@ -386,7 +388,8 @@ def _if_all_can(jobs: Jobs, left: Array) -> Array | None:
 
 def _gain_within(jobs: Jobs, left: Array) -> Array:
     """Return the part of its work that each job does on each type in its remaining time."""
-    return jobs.rates * (left / jobs.remaining)[:, None]
+    gain: Array = jobs.rates * (left / jobs.remaining)[:, None]
+    return gain
 
 
 def _ending_within(jobs: Jobs, left: Array) -> Level:

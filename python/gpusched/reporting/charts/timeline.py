@@ -187,13 +187,14 @@ def _down(
         )  # fmt: skip
     if not found:
         return None
-    return (
+    made: alt.Chart = (
         rows.chart()
         .mark_rect(clip=True, color=palette.LINE, opacity=0.35)
         .encode(x="begin:Q", x2="end:Q", y="top:Q", y2="bottom:Q",
                 tooltip=[alt.Tooltip(f"{name}:Q") for name in ("server", "begin", "end")])
         .transform_filter("datum.policy === shown")
     )  # fmt: skip
+    return made
 
 
 def first_of(comparison: Comparison, labels: Sequence[str]) -> str:

@@ -316,7 +316,8 @@ def _svg_of(spec: dict[str, Any], points: float) -> str:
     def drawn(width: float) -> str:
         for view in sized:
             view["width"] = width
-        return vl_convert.vegalite_to_svg(spec)
+        made: str = vl_convert.vegalite_to_svg(spec)
+        return made
 
     if sized[0] is spec:
         spec["autosize"] = {"type": "fit-x", "contains": "padding"}

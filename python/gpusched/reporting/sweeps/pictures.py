@@ -909,7 +909,8 @@ def _layered(layers: Sequence[alt.Chart], rows: Rows, height: int = 280) -> alt.
         table.add(policy, **{key: [row[key] for row in own] for key in own[0] if key != "policy"})
     made = alt.layer(*layers, height=height, width=style.WIDTH)
     made.params = [style.highlight().param]  # type: ignore[list-item]
-    return table.chart(made)
+    drawn: alt.LayerChart = table.chart(made)
+    return drawn
 
 
 def _height(rows: Rows, each: int, *by: str) -> int:
@@ -925,12 +926,14 @@ def _base(study: Settled, rows: Rows) -> alt.Chart:
 
 def _line_at(value: float) -> alt.Chart:
     one = alt.Chart(alt.InlineData(values=[{"at": value}])).mark_rule(strokeDash=[5, 4])
-    return one.encode(x=alt.X("at:Q"))
+    made: alt.Chart = one.encode(x=alt.X("at:Q"))
+    return made
 
 
 def _text_above(order: Sequence[str] | None) -> alt.Chart:
     """Return the names of lines, each above its line at the left edge."""
     text = alt.Chart().mark_text(align="left", baseline="middle", dy=-7, limit=330)
-    return text.encode(
+    made: alt.Chart = text.encode(
         x=alt.value(0), y=alt.Y("line:N", sort=order, axis=None), text=alt.Text("line:N")
     )
+    return made

@@ -62,7 +62,8 @@ class _KeyProbe(_core.Scheduler):
 
     def _keys(self, state: Any, jobs: Any, order: Any = None) -> list[float]:
         asked = self.order if order is None else copy.deepcopy(order)
-        return np.asarray(asked.rank(state, jobs), dtype=float).tolist()
+        keys: list[float] = np.asarray(asked.rank(state, jobs), dtype=float).tolist()
+        return keys
 
     def _judge(self, state: Any, jobs: Any, keys: list[float], before: Any) -> None:
         at = f"at {state.now_us / US_PER_S:g} s"

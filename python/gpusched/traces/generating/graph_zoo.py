@@ -79,7 +79,8 @@ class Kinds:
         if is_heavy is not None:
             rows = rows[self.is_heavy[rows] == is_heavy]
         ends = np.cumsum(self.weight[rows])
-        return rows[np.searchsorted(ends, draws * ends[-1], side="right")]
+        chosen: Int64 = rows[np.searchsorted(ends, draws * ends[-1], side="right")]
+        return chosen
 
 
 @dataclass(frozen=True)
