@@ -133,9 +133,10 @@ void bind_simulation(py::module_& m) {
       m, "RunDescription",
       "The configuration of a run besides its jobs and cluster. A policy is a registered name, an\n"
       "Order or a Scheduler; a placement a registered name or a Placement. `policy_flags` say how\n"
-      "an Order is run, `policy_label` what messages call the policy. `verify` recomputes and compares every rate after each instant. Outages\n"
-      "are columns: the server, when it goes down and comes back (-1: never), and 0 if it fails,\n"
-      "1 if it is drained or 2 if it is maintained; then perhaps from when policies know of it.\n"
+      "an Order is run, `policy_label` what messages call the policy. `verify` recomputes and\n"
+      "compares every rate after each instant. Outages are columns: the server, when it goes down\n"
+      "and comes back (-1: never), and 0 if it fails, 1 if it is drained or 2 if it is maintained;\n"
+      "then perhaps from when policies know of it.\n"
       "`kill_invalid_depend`: a job whose dependencies can never be met is\n"
       "cancelled. A run with more than `max_intervals` intervals in its log ends with\n"
       "a LogLimitError.")

@@ -8,6 +8,7 @@
 #include "queueing/prefetch.hpp"
 
 namespace gpusched {
+
 ListScheduler::ListScheduler(Owned<Order> order, const Parameters& parameters)
     : order_(std::move(order)),
       is_strict_(parameters.text("scan") == "strict"),
@@ -32,7 +33,7 @@ std::vector<ParameterInfo> ListScheduler::parameters(bool strict) {
            .fallback = std::string("never"),
            .help =
                "blocked: where enough GPUs are free for a job but lie on the wrong servers, move "
-               "running jobs if their restarts cost less than its wait",
+               "running jobs if their restarts cost no more than its wait",
            .choices = {"never", "blocked"}}};
 }
 
@@ -92,28 +93,29 @@ void ListScheduler::decide_guarded(const State& state, const Instant& instant, A
   enqueue(state, instant.arrived);
   if (is_clocked_) rerank(state);
   defragmentation_.begin_decision();
-  if (!start_overdue(state, actions)) {
-    // No other job starts.
-  } else if (is_strict_) {
-    for (; !line_.empty() && start_or_clear(state, line_.top().job, actions); line_.pop()) {
-    }
-  } else {
-    ClassId id = 0;
-    for (KeyedJob job = queue_.least(WaitingQueue::kAnyWidth, id); job.job != kNoJob;
-         job = queue_.least(WaitingQueue::kAnyWidth, id)) {
-      if (start_or_clear(state, job.job, actions)) {
-        queue_.pop(id);
-      } else {
-        queue_.close(id);
-      }
-    }
-    queue_.reopen();
-  }
+  if (start_overdue(state, actions)) start_others(state, actions);
   if (defragmentation_.retry() != kNever) actions.wake(defragmentation_.retry());
   const JobId next = first_waiting(state);
   if (next != kNoJob && end_of_patience(state, next) > state.now()) {
     actions.wake(end_of_patience(state, next));
   }
+}
+
+void ListScheduler::start_others(const State& state, Actions& actions) {
+  if (is_strict_) {
+    while (!line_.empty() && start_or_clear(state, line_.top().job, actions)) line_.pop();
+    return;
+  }
+  ClassId id = 0;
+  for (KeyedJob job = queue_.least(WaitingQueue::kAnyWidth, id); job.job != kNoJob;
+       job = queue_.least(WaitingQueue::kAnyWidth, id)) {
+    if (start_or_clear(state, job.job, actions)) {
+      queue_.pop(id);
+    } else {
+      queue_.close(id);
+    }
+  }
+  queue_.reopen();
 }
 
 /// Jobs whose patience has ended are those that were queued first. Returns whether all of them have

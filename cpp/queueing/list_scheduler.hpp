@@ -44,6 +44,7 @@ class ListScheduler final : public Scheduler {
   [[gnu::noinline, gnu::cold]] void decide_guarded(const State& state, const Instant& instant,
                                                    Actions& actions);
   [[nodiscard]] bool start_overdue(const State& state, Actions& actions);
+  void start_others(const State& state, Actions& actions);
   bool start_or_clear(const State& state, JobId job, Actions& actions);
   [[nodiscard]] Time end_of_patience(const State& state, JobId job) const {
     return state.queue_time(job) + patience_;

@@ -65,14 +65,14 @@ def num_words_of_pages(_: Path) -> int:
 
 
 BUDGETS: dict[str, tuple[int, Callable[[Path], int]]] = {
-    "lines of C++": (52_376, lambda _: num_lines(CPP_FILES)),
-    "lines of the package": (75_752, lambda _: num_lines(PYTHON_FILES)),
+    "lines of C++": (52_378, lambda _: num_lines(CPP_FILES)),
+    "lines of the package": (75_756, lambda _: num_lines(PYTHON_FILES)),
     "lines of the papers": (6_885, lambda _: num_lines(sorted(PAPERS.rglob("*.py")))),
-    "statements of the package": (36_581, num_statements),
+    "statements of the package": (36_584, num_statements),
     "modules of the package": (284, lambda _: len(PYTHON_FILES)),
     "modules that `gpusched run` imports": (115, num_imported_by_run),
     "public names": (52, lambda _: len(gs.__all__)),
-    "words of README and docs": (153_007, num_words_of_pages),
+    "words of README and docs": (153_009, num_words_of_pages),
 }
 
 

@@ -384,10 +384,14 @@ def with_outages(state: ClusterState, outages: Outages) -> tuple[ClusterState, d
     kept = (outages.end_us == NEVER) | (outages.end_us > now_us)
     columns = {name: each for name, each in vars(outages).items() if isinstance(each, np.ndarray)}
     left = dataclasses.replace(outages, **{name: each[kept] for name, each in columns.items()})
+    begun, known_us = left.start_us <= now_us, left.known_us
+    if known_us is not None:  # maintenance that was known ahead is known to end
+        known_us = np.where(begun, now_us - (known_us < left.start_us), known_us)
     left = dataclasses.replace(
         left,
         start_us=np.maximum(left.start_us, now_us),
-        kind=np.where(left.start_us <= now_us, DRAIN, left.kind).astype(np.uint8),
+        kind=np.where(begun, DRAIN, left.kind).astype(np.uint8),
+        known_us=known_us,
     )
     found = core_outages(left, state.cluster)
     pairs = zip(found["outage_server"], found["outage_start_us"], strict=True)

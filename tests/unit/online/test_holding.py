@@ -258,6 +258,20 @@ def test_no_job_starts_that_would_reach_known_maintenance(rows, starts_now, star
         assert starts(found, policy=policy, outages=outages) == start_s
 
 
+def test_backfilling_reserves_for_the_end_of_maintenance_that_lasts():
+    columns = {"service_s": [30, 60], "gpus": [4, 2], "estimate_s": [30, 60]}
+    found = gs.online.ClusterState(CLUSTER, gs.Trace.from_columns([0, 0], **columns), 50)
+    # If it was not known before, its end is not known either.
+    for known_s, now, start_s in ((0, [], [80, 110]), (40, [1], [110, 50])):
+        outages = gs.Outages.from_columns([1, 0], [40, 200], [80, 300], "maint", [known_s, 0])
+        assert gs.decide(found, policy="easy", outages=outages).job.tolist() == now
+        assert starts(found, policy="easy", outages=outages) == start_s
+        whole = gs.simulate(
+            gs.Trace.from_columns([50, 50], **columns), CLUSTER, policy="easy", outages=outages
+        )
+        assert whole.jobs["start_s"].tolist() == start_s
+
+
 def test_a_job_that_an_outage_hits_holds_up_those_behind_it():
     outages = gs.Outages.from_columns([0, 1], [25, 40], [60, 41])
     found = state([100, 9], dependency=["", "afterok:0"])
